@@ -1,0 +1,1 @@
+//! Readers for GPU trace files, one module per format.

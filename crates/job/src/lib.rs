@@ -1,0 +1,1 @@
+//! Finds the inputs of a run, loads ranks in parallel and merges their answers.

@@ -1,0 +1,1 @@
+//! Renders answers: terminal, JSON, CSV, HTML.

@@ -1,0 +1,1 @@
+//! Typed columns with name, unit and doc: the one description of tabular results.

@@ -1,0 +1,1 @@
+//! Builds traces with a known, planted truth.

@@ -1,1 +1,39 @@
-//! What a GPU trace is in memory: columns of events, interned names, links and interval algebra.
+//! What a GPU trace is in memory: columns of events, interned names, links between events, and the algebra of
+//! time. Knows no file format and does no input or output.
+
+pub mod args;
+mod builder;
+mod class;
+mod index;
+mod intervals;
+mod kinds;
+pub mod lists;
+pub mod metadata;
+pub mod quality;
+mod record;
+mod select;
+mod strings;
+mod tag;
+mod time;
+mod trace;
+mod track;
+mod view;
+
+pub use args::{Arg, ArgSet, ArgType, Group};
+pub use builder::Builder;
+pub use class::{Class, Flow};
+pub use index::{
+    Autograd, GpuEvent, GpuEvents, Index, Launches, LinkedBy, Nesting, Order, Step, StepOrigin, Steps,
+};
+pub use intervals::{Interval, TimeSet};
+pub use kinds::{Kind, KindRules};
+pub use metadata::Metadata;
+pub use quality::{Code, Quality, Severity};
+pub use record::Record;
+pub use select::{Bitmap, Criteria, Selection};
+pub use strings::{StrId, Strings};
+pub use tag::{Phase, Tag, TagId, Tags};
+pub use time::Ns;
+pub use trace::{Columns, FlowPoint, Flows, Reading, Row, Trace};
+pub use track::{Id, Label, ThreadId, Track, TrackId, TrackKey, Tracks};
+pub use view::View;

@@ -1,0 +1,75 @@
+//! What several questions need and none should compute twice: built on first use, shared from then on.
+
+mod autograd;
+mod gpu;
+mod launches;
+mod nesting;
+mod order;
+mod steps;
+
+use std::sync::OnceLock;
+
+pub use autograd::Autograd;
+pub use gpu::{GpuEvent, GpuEvents};
+pub use launches::{Launches, LinkedBy};
+pub use nesting::Nesting;
+pub use order::Order;
+pub use steps::{Step, StepOrigin, Steps};
+
+use crate::kinds::KindRules;
+use crate::trace::{Row, Trace};
+
+/// Stands for "no row" in links.
+pub(crate) const NO_ROW: Row = Row::MAX;
+
+pub(crate) fn some_row(row: Row) -> Option<Row> {
+    (row != NO_ROW).then_some(row)
+}
+
+/// The lazy, shared indexes of one trace.
+#[derive(Debug, Default)]
+pub struct Index {
+    rules: KindRules,
+    gpu: OnceLock<GpuEvents>,
+    launches: OnceLock<Launches>,
+    steps: OnceLock<Steps>,
+    order: OnceLock<Order>,
+    nesting: OnceLock<Nesting>,
+    autograd: OnceLock<Autograd>,
+}
+
+impl Index {
+    pub fn new(rules: KindRules) -> Index {
+        Index { rules, ..Index::default() }
+    }
+
+    /// GPU events in order of their start.
+    pub fn gpu(&self, trace: &Trace) -> &GpuEvents {
+        self.gpu.get_or_init(|| GpuEvents::new(trace, &self.rules))
+    }
+
+    /// Which call put which GPU event on the device.
+    pub fn launches(&self, trace: &Trace) -> &Launches {
+        self.launches.get_or_init(|| Launches::new(trace))
+    }
+
+    /// The recorded steps, by start.
+    pub fn steps(&self, trace: &Trace) -> &Steps {
+        self.steps.get_or_init(|| Steps::recorded(trace))
+    }
+
+    /// All rows by track and start.
+    pub fn order(&self, trace: &Trace) -> &Order {
+        self.order.get_or_init(|| Order::new(trace))
+    }
+
+    /// Which host event encloses which.
+    pub fn nesting(&self, trace: &Trace) -> &Nesting {
+        self.nesting.get_or_init(|| Nesting::new(trace))
+    }
+
+    /// Which backward operator belongs to which forward one.
+    pub fn autograd(&self, trace: &Trace) -> &Autograd {
+        self.autograd.get_or_init(|| Autograd::new(trace))
+    }
+}

@@ -1,0 +1,102 @@
+//! What was wrong with the data. Every answer carries these entries: a number that rests on damaged or
+//! incomplete data says so.
+
+use serde::Serialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Severity {
+    Info,
+    Warning,
+    Error,
+}
+
+/// Stable names of what can be wrong, the same in JSON and in messages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Code {
+    Truncated,
+    UnreadableInput,
+    MalformedEvents,
+    NoGpuEvents,
+    HostOnly,
+    ProfilerOverhead,
+    PartialFirstStep,
+    DroppedEvents,
+    InferredSteps,
+    NoSyncEvents,
+    TruncatedLists,
+    UnlinkedKernels,
+    SameStreamOverlap,
+    NegativeDuration,
+    ZeroDuration,
+    MissingDuration,
+    UnmatchedBegin,
+    InvalidTime,
+    KernelBeforeLaunch,
+    StepWithoutGpuWork,
+    GraphLaunchShare,
+    MissingShapes,
+    DuplicateRank,
+    MissingRanks,
+    OtherCaptures,
+    ClockSkew,
+    UnknownEvents,
+    InvalidUtf8,
+}
+
+impl Code {
+    pub fn severity(self) -> Severity {
+        match self {
+            Code::UnreadableInput => Severity::Error,
+            Code::Truncated
+            | Code::MalformedEvents
+            | Code::NoGpuEvents
+            | Code::DroppedEvents
+            | Code::UnlinkedKernels
+            | Code::SameStreamOverlap
+            | Code::NegativeDuration
+            | Code::MissingDuration
+            | Code::UnmatchedBegin
+            | Code::InvalidTime
+            | Code::KernelBeforeLaunch
+            | Code::StepWithoutGpuWork
+            | Code::PartialFirstStep
+            | Code::TruncatedLists
+            | Code::DuplicateRank
+            | Code::ClockSkew
+            | Code::InvalidUtf8 => Severity::Warning,
+            Code::HostOnly
+            | Code::ProfilerOverhead
+            | Code::InferredSteps
+            | Code::NoSyncEvents
+            | Code::ZeroDuration
+            | Code::GraphLaunchShare
+            | Code::MissingShapes
+            | Code::MissingRanks
+            | Code::OtherCaptures
+            | Code::UnknownEvents => Severity::Info,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Quality {
+    pub code: Code,
+    pub severity: Severity,
+    pub rank: Option<u32>,
+    pub count: u64,
+    pub message: String,
+}
+
+impl Quality {
+    pub fn new(code: Code, count: u64, message: impl Into<String>) -> Quality {
+        Quality { code, severity: code.severity(), rank: None, count, message: message.into() }
+    }
+
+    #[must_use]
+    pub fn of_rank(mut self, rank: u32) -> Quality {
+        self.rank = Some(rank);
+        self
+    }
+}

@@ -1,0 +1,118 @@
+//! Which part of a trace a question is about.
+
+use crate::index::Index;
+use crate::time::Ns;
+use crate::trace::{Row, Trace};
+
+/// One bit per row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Bitmap {
+    words: Vec<u64>,
+}
+
+impl Bitmap {
+    pub fn from_fn(rows: usize, keep: impl Fn(Row) -> bool) -> Bitmap {
+        let mut words = vec![0u64; rows.div_ceil(64)];
+        for row in (0..rows).filter(|row| keep(*row as Row)) {
+            words[row / 64] |= 1 << (row % 64);
+        }
+        Bitmap { words }
+    }
+
+    #[inline]
+    pub fn has(&self, row: Row) -> bool {
+        self.words[row as usize / 64] >> (row % 64) & 1 == 1
+    }
+
+    pub fn count(&self) -> u64 {
+        self.words.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
+}
+
+/// What the user asked to look at, the same for every command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Criteria {
+    pub device: Option<i64>,
+    pub stream: Option<i64>,
+    /// First and last step, both in.
+    pub steps: Option<(i64, i64)>,
+    /// Nanoseconds after the first event of the rank.
+    pub from: Option<Ns>,
+    pub to: Option<Ns>,
+    pub drop_last_step: bool,
+}
+
+impl Criteria {
+    pub fn is_everything(&self) -> bool {
+        *self == Criteria::default()
+    }
+}
+
+/// The rows that a question looks at.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    rows: Option<Bitmap>,
+    /// Steps from this time on are left out.
+    cut: Option<Ns>,
+    steps: Option<(i64, i64)>,
+}
+
+impl Selection {
+    pub fn everything() -> Selection {
+        Selection::default()
+    }
+
+    #[inline]
+    pub fn has(&self, row: Row) -> bool {
+        self.rows.as_ref().is_none_or(|rows| rows.has(row))
+    }
+
+    pub fn is_everything(&self) -> bool {
+        self.rows.is_none()
+    }
+
+    /// Whether a step that starts then, with that number, is looked at.
+    pub fn has_step(&self, number: i64, start: Ns) -> bool {
+        self.cut.is_none_or(|cut| start < cut)
+            && self.steps.is_none_or(|(first, last)| (first..=last).contains(&number))
+    }
+
+    pub fn new(trace: &Trace, index: &Index, criteria: &Criteria) -> Selection {
+        if criteria.is_everything() {
+            return Selection::default();
+        }
+        let steps = index.steps(trace);
+        // With a single step there is nothing left to look at, so nothing is dropped.
+        let cut = (criteria.drop_last_step && steps.len() >= 2).then(|| steps[steps.len() - 1].start);
+        let origin = trace.extent().map_or(Ns::ZERO, |(start, _)| start);
+        let links = index.launches(trace);
+        let keep = |row: Row| {
+            let Some(start) = trace.start(row) else { return false };
+            let class = trace.class(row);
+            let gpu = class.is_gpu();
+            if gpu {
+                let place = trace.track(row);
+                if criteria.device.is_some_and(|wanted| wanted != place.device)
+                    || criteria.stream.is_some_and(|wanted| Some(wanted) != place.stream)
+                {
+                    return false;
+                }
+            }
+            let offset = start - origin;
+            if criteria.from.is_some_and(|from| offset < from) || criteria.to.is_some_and(|to| offset >= to) {
+                return false;
+            }
+            let launch = if gpu { links.call(row).and_then(|call| trace.start(call)) } else { None };
+            if let Some(cut) = cut
+                && launch.unwrap_or(start) >= cut
+            {
+                return false;
+            }
+            let Some((first, last)) = criteria.steps else { return true };
+            let time = if gpu { launch } else { Some(start) };
+            let step = time.and_then(|time| steps.at(time)).map(|i| steps[i].number);
+            step.is_some_and(|number| (first..=last).contains(&number))
+        };
+        Selection { rows: Some(Bitmap::from_fn(trace.len(), keep)), cut, steps: criteria.steps }
+    }
+}

@@ -1,1 +1,103 @@
-fn main() {}
+//! The developers' commands: `cargo xtask COMMAND`.
+//!
+//! They are a program of the workspace rather than scripts, so that a machine with Rust and Python is enough to
+//! run everything CI runs, and so that the checks themselves have tests. One module is one command; what several
+//! share lives in `args`, `steps`, `workspace` and `measure`.
+#![allow(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "these commands talk to a developer's terminal"
+)]
+
+mod args;
+mod bench;
+mod conformance;
+mod house;
+mod instructions;
+mod licences;
+mod measure;
+mod size;
+mod steps;
+mod test;
+mod venv;
+mod workspace;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+use args::Args;
+use steps::Outcome;
+use workspace::Workspace;
+
+const USAGE: &str = "\
+cargo xtask COMMAND
+
+  test [--quick]             everything CI checks; --quick leaves out the release build and what needs it
+  licences                   licences of all dependencies against the list of permissive ones
+  house                      text rules over the files of the repository
+  instructions [--bless]     instruction counts under callgrind against bench/instructions.json
+  conformance                the release build against ../shared/oracle
+  bench [--size 240MB,1GB] [--quick] [--no-peers]
+                             times, memory and ratios; updates BENCHMARKS.md (not with --quick)
+";
+
+fn main() -> ExitCode {
+    let mut args = Args::from_env();
+    match run(&mut args) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(args: &mut Args) -> Result<ExitCode> {
+    let Some(command) = args.command() else {
+        eprint!("{USAGE}");
+        return Ok(ExitCode::from(2));
+    };
+    if command == "measure" {
+        return measure::child(&args.rest());
+    }
+    let workspace = Workspace::find()?;
+    match command.as_str() {
+        "test" => {
+            let quick = args.flag("--quick");
+            args.finish()?;
+            test::run(&workspace, quick)?;
+        }
+        "licences" => {
+            args.finish()?;
+            licences::run(&workspace)?;
+        }
+        "house" => {
+            args.finish()?;
+            say(house::run(&workspace)?);
+        }
+        "instructions" => {
+            let bless = args.flag("--bless");
+            args.finish()?;
+            say(instructions::run(&workspace, bless)?);
+        }
+        "conformance" => {
+            args.finish()?;
+            conformance::run(&workspace)?;
+        }
+        "bench" => {
+            let options = bench::Options::read(args)?;
+            args.finish()?;
+            bench::run(&workspace, &options)?;
+        }
+        "help" | "--help" | "-h" => print!("{USAGE}"),
+        other => bail!("no command `{other}`; `cargo xtask help` lists them"),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A check that could not run must not look like one that passed.
+fn say(outcome: Outcome) {
+    if let Outcome::Skipped(reason) = outcome {
+        println!("SKIPPED: {reason}");
+    }
+}

@@ -1,8 +1,19 @@
-//! Readers for GPU trace files, one module per format.
+//! Readers for GPU trace files: compression and format are recognised by content, text is taken in as it
+//! arrives, and what is damaged is passed over and reported.
+
+mod chrome;
+mod chunks;
+mod decompress;
+pub mod limits;
 
 use std::io::{self, Read};
 
 use gpuscope_trace::Trace;
+
+pub use decompress::Compression;
+
+use chrome::{Document, Parsed};
+use chunks::{Chunk, Chunks, Inline, Pipelined};
 
 /// What was read, and from what.
 #[derive(Debug)]
@@ -10,6 +21,7 @@ pub struct Loaded {
     pub trace: Trace,
     /// `kineto`, `jax`, …
     pub format: &'static str,
+    pub compression: Compression,
     /// Bytes of text after decompression.
     pub text_bytes: u64,
 }
@@ -30,6 +42,50 @@ pub enum ReadError {
 }
 
 /// Reads one trace; compression and format are recognised by content.
-pub fn read(_input: impl Read + Send, _options: ReadOptions) -> Result<Loaded, ReadError> {
-    Err(ReadError::NotATrace { offset: 0, expected: "the reader is being built".to_owned() })
+pub fn read(input: impl Read + Send, options: ReadOptions) -> Result<Loaded, ReadError> {
+    let (compression, text) = decompress::open(input)?;
+    let (parsed, text_bytes) = if options.pipelined && compression != Compression::None {
+        std::thread::scope(|scope| read_chunks(&mut Pipelined::spawn(scope, text)))?
+    } else {
+        read_chunks(&mut Inline(text))?
+    };
+    Ok(Loaded { trace: parsed.trace, format: parsed.format, compression, text_bytes })
+}
+
+fn read_chunks(chunks: &mut dyn Chunks) -> Result<(Parsed, u64), ReadError> {
+    let mut document = Document::default();
+    let mut text_bytes = 0;
+    let mut used: Option<Chunk> = None;
+    // The unfinished end of the text so far, and how long it must become before it is worth another try:
+    // doubling keeps a very long event from being read from its start again and again.
+    let mut rest: Vec<u8> = Vec::new();
+    let mut worth_trying = 0;
+    loop {
+        let next = chunks.next(used.take());
+        let (mut chunk, broken) = match next {
+            Ok(chunk) => (chunk, None),
+            Err(error) if text_bytes == 0 => return Err(error.into()),
+            Err(error) => (Chunk::default(), Some(error.to_string())),
+        };
+        let last = chunk.is_empty();
+        text_bytes += (chunk.end - chunk.start) as u64;
+        chunk.prepend(&rest);
+        rest.clear();
+        let whole_to = if last || chunk.end - chunk.start >= worth_trying {
+            document.feed(&chunk.buffer, chunk.start, chunk.end, last)?
+        } else {
+            chunk.start
+        };
+        let left = chunk.end - whole_to;
+        if last {
+            return Ok((document.finish(left, broken.as_deref())?, text_bytes));
+        }
+        if whole_to > chunk.start {
+            worth_trying = 0;
+        } else {
+            worth_trying = worth_trying.max(left.saturating_mul(2));
+        }
+        rest.extend_from_slice(&chunk.buffer[whole_to..chunk.end]);
+        used = Some(chunk);
+    }
 }

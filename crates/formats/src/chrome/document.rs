@@ -1,0 +1,300 @@
+//! The whole of a Chrome trace: an object with `traceEvents` and metadata around it, or a bare array.
+//!
+//! Text arrives in buffers cut anywhere. Each call to [`Document::feed`] takes in all that is whole and says how
+//! much that was; the rest comes again at the front of the next buffer.
+
+use gpuscope_trace::{Code, Quality, Trace};
+
+use super::cursor::{Cursor, PADDING, Stop};
+use super::event::{EventReader, next_raw_key};
+use super::metadata;
+use super::resync::next_event;
+use super::shape::Shapes;
+use super::skip::Skipper;
+use super::{escape, xla};
+use crate::ReadError;
+
+/// One event or metadata value may be this long; what is longer is damage, or of no use to anyone.
+const LONGEST_VALUE: usize = 64 << 20;
+
+#[derive(Debug)]
+enum State {
+    /// Nothing but white space so far.
+    Start,
+    /// Among the keys of the top-level object.
+    Object,
+    /// Inside the event array.
+    Events,
+    /// Inside a value that nobody needs and that is too long to hold.
+    Skipping(Skipper),
+    Done,
+}
+
+/// What the file turned out to be.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub(crate) trace: Trace,
+    pub(crate) format: &'static str,
+}
+
+#[derive(Debug)]
+pub(crate) struct Document {
+    state: State,
+    /// The event array is the document itself.
+    bare_array: bool,
+    events: EventReader,
+    shapes: Shapes,
+    /// Bytes of text before the current buffer.
+    offset: u64,
+    saw_event_array: bool,
+    /// Top-level keys that are not metadata, to say what a foreign file may be.
+    foreign_keys: Vec<String>,
+    damaged: u64,
+    first_damage: u64,
+}
+
+impl Default for Document {
+    fn default() -> Self {
+        Document {
+            state: State::Start,
+            bare_array: false,
+            events: EventReader::default(),
+            shapes: Shapes::default(),
+            offset: 0,
+            saw_event_array: false,
+            foreign_keys: Vec::new(),
+            damaged: 0,
+            first_damage: 0,
+        }
+    }
+}
+
+impl Document {
+    /// Takes in what is whole of the text in `buffer[from..to]`, which is followed by [`PADDING`] zero bytes.
+    /// Answers where the unfinished rest begins. `last` says that no more text will come.
+    pub(crate) fn feed(
+        &mut self,
+        buffer: &[u8],
+        from: usize,
+        to: usize,
+        last: bool,
+    ) -> Result<usize, ReadError> {
+        let mut cursor = Cursor::new(buffer, from, to);
+        loop {
+            let before = cursor.pos;
+            let step = match &mut self.state {
+                State::Start => self.start(&mut cursor)?,
+                State::Object => self.object(&mut cursor, from)?,
+                State::Events => self.event_array(&mut cursor)?,
+                State::Skipping(skipper) => {
+                    if let Some(length) = skipper.feed(cursor.rest()) {
+                        cursor.pos += length;
+                        self.state = State::Object;
+                        Ok(())
+                    } else {
+                        cursor.jump_to_end();
+                        Err(Stop::Incomplete)
+                    }
+                }
+                State::Done => {
+                    cursor.jump_to_end();
+                    Err(Stop::Incomplete)
+                }
+            };
+            match step {
+                Ok(()) => {}
+                Err(Stop::Incomplete) if to - cursor.pos < LONGEST_VALUE && !last => break,
+                Err(why) => {
+                    if cursor.pos >= to || !self.recover(&mut cursor, why, last) {
+                        break;
+                    }
+                    debug_assert!(cursor.pos > before || matches!(self.state, State::Skipping(_)));
+                }
+            }
+        }
+        self.offset += (cursor.pos - from) as u64;
+        Ok(cursor.pos)
+    }
+
+    fn start(&mut self, cursor: &mut Cursor<'_>) -> Result<Result<(), Stop>, ReadError> {
+        cursor.skip_space();
+        if cursor.is_at_end() {
+            return Ok(Err(Stop::Incomplete));
+        }
+        self.state = match cursor.byte() {
+            b'{' => State::Object,
+            b'[' => {
+                self.bare_array = true;
+                State::Events
+            }
+            _ => return Err(self.not_a_trace("a JSON object or array")),
+        };
+        cursor.pos += 1;
+        Ok(Ok(()))
+    }
+
+    /// One key of the top-level object and its value.
+    fn object(&mut self, cursor: &mut Cursor<'_>, from: usize) -> Result<Result<(), Stop>, ReadError> {
+        let start = cursor.pos;
+        let key = match next_raw_key(cursor) {
+            Ok(Some(key)) => key,
+            Ok(None) => {
+                self.state = State::Done;
+                return Ok(Ok(()));
+            }
+            Err(stop) => {
+                cursor.pos = start;
+                return Ok(Err(stop));
+            }
+        };
+        let mut name = Vec::new();
+        escape::unescape(key.text, &mut name);
+        if name == b"traceEvents" {
+            if cursor.byte() != b'[' {
+                self.offset += (cursor.pos - from) as u64;
+                return Err(self.not_a_trace("an array as the value of `traceEvents`"));
+            }
+            cursor.pos += 1;
+            self.state = State::Events;
+            self.saw_event_array = true;
+            return Ok(Ok(()));
+        }
+        match cursor.value() {
+            Ok(value) => {
+                if !metadata::take(self.events.builder.metadata_mut(), &name, value)
+                    && self.foreign_keys.len() < 16
+                {
+                    self.foreign_keys.push(String::from_utf8_lossy(&name).into_owned());
+                }
+                Ok(Ok(()))
+            }
+            Err(stop) => {
+                cursor.pos = start;
+                Ok(Err(stop))
+            }
+        }
+    }
+
+    /// Events up to the end of the array or of the text.
+    fn event_array(&mut self, cursor: &mut Cursor<'_>) -> Result<Result<(), Stop>, ReadError> {
+        loop {
+            cursor.skip_space();
+            if cursor.is_at_end() {
+                return Ok(Err(Stop::Incomplete));
+            }
+            let start = cursor.pos;
+            let step = match cursor.byte() {
+                b'{' => self.shapes.read(&mut self.events, cursor),
+                b',' => {
+                    cursor.pos += 1;
+                    continue;
+                }
+                b']' => {
+                    cursor.pos += 1;
+                    self.state = if self.bare_array { State::Done } else { State::Object };
+                    return Ok(Ok(()));
+                }
+                _ => cursor.value().map(|_| self.events.builder.skip_element()),
+            };
+            if let Err(stop) = step {
+                cursor.pos = start;
+                return Ok(Err(stop));
+            }
+            if self.events.builder.elements() > u64::from(u32::MAX) {
+                return Err(self.not_a_trace("at most 4,294,967,295 events in one file"));
+            }
+        }
+    }
+
+    /// Finds a place to go on from behind damage; `false` if there is none in this text.
+    fn recover(&mut self, cursor: &mut Cursor<'_>, stop: Stop, last: bool) -> bool {
+        match self.state {
+            State::Events => {}
+            State::Object if stop == Stop::Incomplete && !last => {
+                // A value too long to hold, and none that an analysis needs: pass over it as it comes.
+                if next_raw_key(cursor).is_ok() && matches!(cursor.byte(), b'[' | b'{' | b'"') {
+                    self.state = State::Skipping(Skipper::default());
+                    return true;
+                }
+                return false;
+            }
+            _ => return false,
+        }
+        let at = self.offset;
+        if let Some(found) = next_event(&mut self.events, cursor, last) {
+            self.note_damage(at);
+            cursor.pos = found;
+            return true;
+        }
+        if stop == Stop::Bad {
+            self.note_damage(at);
+            cursor.jump_to_end();
+        }
+        false
+    }
+
+    fn note_damage(&mut self, at: u64) {
+        if self.damaged == 0 {
+            self.first_damage = at;
+        }
+        self.damaged += 1;
+    }
+
+    fn not_a_trace(&self, expected: &str) -> ReadError {
+        ReadError::NotATrace { offset: self.offset, expected: format!("expected {expected}") }
+    }
+
+    /// The trace, when all text has been fed. `left` bytes at the end were part of something unfinished;
+    /// `broken` says why the text itself broke off, if it did.
+    pub(crate) fn finish(mut self, left: usize, broken: Option<&str>) -> Result<Parsed, ReadError> {
+        let elements = self.events.builder.elements();
+        if !self.saw_event_array && !self.bare_array {
+            return Err(self.no_events());
+        }
+        if self.bare_array && !self.events.saw_event {
+            return Err(self.not_a_trace("trace events (objects with a `ph`) in the top-level array"));
+        }
+        if broken.is_some() || !matches!(self.state, State::Done) {
+            let why = broken.unwrap_or(if left > 0 {
+                "the text ends inside an event"
+            } else {
+                "the text ends early"
+            });
+            let message = format!(
+                "the file breaks off at byte {} of its text ({why}); {elements} whole events were read",
+                self.offset
+            );
+            self.events.builder.report(Quality::new(Code::Truncated, 1, message));
+        }
+        if self.damaged > 0 {
+            let message = format!(
+                "{} damaged places in the event array were passed over, the first at byte {}",
+                self.damaged, self.first_damage
+            );
+            self.events.builder.report(Quality::new(Code::MalformedEvents, self.damaged, message));
+        }
+        self.events.builder.mark_streams(xla::stream_of);
+        let trace = self.events.builder.finish();
+        let is_xla = trace.tracks.iter().any(|(_, track)| track.xla_stream);
+        Ok(Parsed { trace, format: if is_xla { "jax" } else { "kineto" } })
+    }
+
+    fn no_events(&self) -> ReadError {
+        if matches!(self.state, State::Start) {
+            return ReadError::NotATrace { offset: self.offset, expected: "the file is empty".to_owned() };
+        }
+        let has = |key: &str| self.foreign_keys.iter().any(|k| k == key);
+        let guess = if has("rocprofiler-sdk-tool") {
+            " (this looks like a rocprofiler-sdk report)"
+        } else if has("nodes") && has("schema") {
+            " (this looks like a torch execution trace, which has no times)"
+        } else if has("segments") && has("device_traces") {
+            " (this looks like a memory snapshot)"
+        } else {
+            ""
+        };
+        self.not_a_trace(&format!("a `traceEvents` array{guess}"))
+    }
+}
+
+const _: () = assert!(PADDING >= 64, "the cursor loads up to 64 bytes ahead");

@@ -1,0 +1,58 @@
+//! `cargo xtask test`: the one command that says whether the repository is sound, here and in CI.
+//!
+//! Cheap checks come first. There is one dev build (the tests) and one release build (the command line, which
+//! conformance and the instruction counts use too). A tool that is missing is said loudly and is no failure.
+
+use std::process::Command;
+
+use anyhow::{Context, Result};
+
+use crate::steps::{Outcome, Steps, call, works};
+use crate::workspace::Workspace;
+use crate::{house, instructions, licences};
+
+pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<()> {
+    let mut steps = Steps::default();
+    steps.run("rustfmt", || {
+        tool(workspace.cargo().args(["fmt", "--version"]), "rustfmt", || {
+            let check = call(workspace.cargo().args(["fmt", "--all", "--check"]));
+            check.context("some files are not formatted; `cargo fmt --all` does it")
+        })
+    })?;
+    steps.run("house rules", || house::run(workspace))?;
+    steps.run("licences", || licences::run(workspace).map(|()| Outcome::Done))?;
+    steps.run("clippy", || {
+        tool(workspace.cargo().args(["clippy", "--version"]), "clippy", || {
+            let lint = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+            call(workspace.cargo().args(lint))
+        })
+    })?;
+    steps.run("tests", || tests(workspace))?;
+    if quick {
+        println!("==> --quick: no release build, no instruction counts");
+    } else {
+        steps.run("release build", || workspace.release_binary().map(|_| Outcome::Done))?;
+        steps.run("instruction counts", || instructions::run(workspace, false))?;
+    }
+    steps.close();
+    Ok(())
+}
+
+fn tool(probe: &mut Command, name: &str, then: impl FnOnce() -> Result<()>) -> Result<Outcome> {
+    if !works(probe) {
+        return Ok(Outcome::Skipped(format!("{name} is not installed (`rustup component add {name}`)")));
+    }
+    then().map(|()| Outcome::Done)
+}
+
+fn tests(workspace: &Workspace) -> Result<Outcome> {
+    let mut command = workspace.cargo();
+    command.args(["test", "--workspace"]);
+    match workspace.corpus() {
+        Some(folder) => {
+            command.env("GPUSCOPE_CORPUS", folder);
+        }
+        None => println!("    corpus tests: skipped, no ../shared"),
+    }
+    call(&mut command).map(|()| Outcome::Done)
+}

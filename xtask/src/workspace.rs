@@ -1,0 +1,79 @@
+//! Where things are: the repository, its target folder, the corpus beside it, the release binary, the cache.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+
+use crate::steps;
+
+#[derive(Debug)]
+pub(crate) struct Workspace {
+    /// The repository's folder.
+    pub(crate) root: PathBuf,
+    /// `cargo metadata` of the workspace with all its dependencies.
+    pub(crate) metadata: Value,
+}
+
+impl Workspace {
+    pub(crate) fn find() -> Result<Self> {
+        // From the current folder, not from the one this was compiled in: clones may share a target folder.
+        let output = Command::new(cargo())
+            .args(["metadata", "--format-version", "1"])
+            .output()
+            .context("cannot run cargo metadata")?;
+        ensure!(
+            output.status.success(),
+            "cargo metadata failed: {}",
+            String::from_utf8_lossy(&output.stderr).trim()
+        );
+        let metadata: Value = serde_json::from_slice(&output.stdout).context("reading cargo metadata")?;
+        let root = metadata["workspace_root"].as_str().context("cargo metadata names no workspace_root")?;
+        Ok(Self { root: root.into(), metadata })
+    }
+
+    /// The corpus of real traces and expected answers beside the repository, if this machine has it.
+    pub(crate) fn corpus(&self) -> Option<PathBuf> {
+        let folder = self.root.parent()?.join("shared");
+        folder.join("traces").is_dir().then_some(folder)
+    }
+
+    /// Builds the command line as people get it and returns its path. Cargo does nothing if it is built already.
+    pub(crate) fn release_binary(&self) -> Result<PathBuf> {
+        steps::call(self.cargo().args(["build", "--release", "--package", "gpuscope-cli"]))?;
+        let target =
+            self.metadata["target_directory"].as_str().context("cargo metadata names no target_directory")?;
+        let binary =
+            Path::new(target).join("release").join(format!("gpuscope{}", std::env::consts::EXE_SUFFIX));
+        ensure!(
+            binary.is_file(),
+            "cargo built no {}; is the binary of crates/cli still called gpuscope?",
+            binary.display()
+        );
+        Ok(binary)
+    }
+
+    /// Cargo, in the repository's folder.
+    pub(crate) fn cargo(&self) -> Command {
+        let mut command = Command::new(cargo());
+        command.current_dir(&self.root);
+        command
+    }
+}
+
+/// The cargo that runs us, so that one toolchain does everything.
+fn cargo() -> String {
+    std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned())
+}
+
+/// A folder outside the repository for what is slow to make and safe to lose: `$XDG_CACHE_HOME/gpuscope`.
+pub(crate) fn cache() -> Result<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|v| !v.is_empty()).map(PathBuf::from);
+    let base =
+        set("XDG_CACHE_HOME").filter(|p| p.is_absolute()).or_else(|| Some(set("HOME")?.join(".cache")));
+    let Some(base) = base else { bail!("neither XDG_CACHE_HOME nor HOME is set: no place for cached files") };
+    let folder = base.join("gpuscope");
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    Ok(folder)
+}

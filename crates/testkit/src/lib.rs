@@ -1,1 +1,54 @@
 //! Builds traces with a known, planted truth.
+//!
+//! A [`Plan`] says what job to simulate and what goes wrong in it. [`write_job`] writes one Kineto trace per rank and
+//! returns the [`Truth`]: what an exact reader must answer about these files, and what was planted where.
+//! Nothing here depends on the readers it is meant to test.
+//!
+//! * [`text`] builds tiny traces by hand, for unit tests.
+//! * [`mutate`] damages a trace's bytes, for tests of robustness.
+
+mod action;
+mod backward;
+mod catalog;
+pub mod chrome;
+mod cost;
+mod costs;
+mod emit;
+mod engine;
+mod event;
+mod fault;
+mod groups;
+mod job;
+mod layers;
+pub mod mutate;
+mod plan;
+mod preamble;
+mod program;
+mod rank;
+pub mod rng;
+mod shapes;
+mod size;
+mod sweep;
+pub mod text;
+mod transfers;
+mod truth;
+mod witness;
+mod write;
+
+pub use fault::{Fault, StallCause};
+pub use plan::{BASE_TIME_NS, Clock, Detail, JOB_START_NS, Plan, Sharding};
+pub use truth::{
+    BreakdownTruth, CollectiveTruth, FaultSpan, JobCollective, KernelTruth, Lateness, MemoryPeak,
+    PlantedFault, RankTruth, StepTruth, Truth,
+};
+pub use write::{Compression, file_name, truth, write_job, write_rank};
+
+/// The job `gpuscope demo` writes: eight ranks of about 20 000 events, one of them slow, gradients reduced only after
+/// the backward pass, and one data loader that stalls.
+pub fn demo() -> Plan {
+    Plan { layers: 10, steps: 6, seed: 7, ..Plan::healthy() }
+        .with_straggler(5, 118)
+        .with_exposed_all_reduce()
+        .with_data_loader_stall(2, 13, 230_000_000)
+        .with_events(20_000)
+}

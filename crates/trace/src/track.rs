@@ -39,6 +39,24 @@ pub struct TrackKey {
     pub stream: Id,
 }
 
+const RECENT: usize = 64;
+
+impl TrackKey {
+    #[inline]
+    fn slot(self) -> usize {
+        let bits = |id: Id| match id {
+            Id::Absent => 0,
+            Id::Int(value) => value as u64,
+            Id::Text(text) => u64::from(text.0),
+        };
+        let mixed = bits(self.pid)
+            ^ bits(self.tid).rotate_left(3)
+            ^ bits(self.stream).rotate_left(5)
+            ^ bits(self.device);
+        (mixed.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % RECENT
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub struct Track {
     pub key: TrackKey,
@@ -65,7 +83,8 @@ pub struct Tracks {
     by_key: FxHashMap<TrackKey, TrackId>,
     threads: Vec<(Id, Id)>,
     by_thread: FxHashMap<(Id, Id), ThreadId>,
-    recent: Option<(TrackKey, TrackId)>,
+    /// Recently met keys by a few of their bits: events of a handful of tracks take turns.
+    recent: Vec<(TrackKey, TrackId)>,
     pub(crate) process_labels: FxHashMap<Id, Label>,
     pub(crate) thread_labels: FxHashMap<(Id, Id), Label>,
 }
@@ -73,20 +92,27 @@ pub struct Tracks {
 impl Tracks {
     #[inline]
     pub fn intern(&mut self, key: TrackKey) -> TrackId {
-        if let Some((recent, id)) = self.recent
-            && recent == key
-        {
-            return id;
+        let slot = key.slot();
+        match self.recent.get(slot) {
+            Some((recent, id)) if *recent == key => *id,
+            _ => self.intern_slowly(key, slot),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn intern_slowly(&mut self, key: TrackKey, slot: usize) -> TrackId {
         let id = match self.by_key.get(&key) {
             Some(id) => *id,
             None => self.insert(key),
         };
-        self.recent = Some((key, id));
+        if self.recent.is_empty() {
+            self.recent = vec![(key, id); RECENT];
+        }
+        self.recent[slot] = (key, id);
         id
     }
 
-    #[cold]
     fn insert(&mut self, key: TrackKey) -> TrackId {
         let next_thread = ThreadId(self.threads.len() as u32);
         let thread = *self.by_thread.entry((key.pid, key.tid)).or_insert(next_thread);

@@ -1,4 +1,4 @@
-//! Sixteen bytes at a time: the comparisons the scanner is made of.
+//! Sixteen bytes at a time: the loads and comparisons the scanner is made of.
 //!
 //! This is the only module of the workspace that may use `unsafe`, for vector instructions. On other processors
 //! than x86-64 plain code does the same; the compiler makes vector code of it where it can.
@@ -109,9 +109,72 @@ mod imp {
 
 pub(super) use imp::Block;
 
+/// A buffer that can be read a block at a time up to a little before its end. Nothing can be read outside.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bytes<'t> {
+    bytes: &'t [u8],
+    /// The last place from which a whole block can be loaded.
+    last: usize,
+}
+
+#[expect(unsafe_code, reason = "loads from places that are compared with the buffer's end just before")]
+impl<'t> Bytes<'t> {
+    /// `None` if the buffer is shorter than a block.
+    pub(super) fn new(bytes: &'t [u8]) -> Option<Bytes<'t>> {
+        Some(Bytes { bytes, last: bytes.len().checked_sub(WIDTH)? })
+    }
+
+    pub(super) fn len(self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn slice(self, from: usize, to: usize) -> &'t [u8] {
+        &self.bytes[from..to]
+    }
+
+    /// The byte at a place; zero outside of the buffer.
+    #[inline(always)]
+    pub(super) fn byte(self, at: usize) -> u8 {
+        if at > self.last {
+            return self.bytes.get(at).copied().unwrap_or(0);
+        }
+        // SAFETY: `last` is less than the length.
+        unsafe { *self.bytes.get_unchecked(at) }
+    }
+
+    /// Eight bytes from a place on, the first the lowest; zero if they are not all there.
+    #[inline(always)]
+    pub(super) fn word(self, at: usize) -> u64 {
+        if at > self.last {
+            return 0;
+        }
+        // SAFETY: 16 bytes from `last` on lie within the slice, and so do 8 bytes from any place before it.
+        u64::from_le_bytes(unsafe { self.bytes.as_ptr().add(at).cast::<[u8; 8]>().read() })
+    }
+
+    #[inline(always)]
+    pub(super) fn block(self, at: usize) -> Option<Block> {
+        if at > self.last {
+            return None;
+        }
+        // SAFETY: 16 bytes from `last` on lie within the slice, and so do 16 bytes from any place before it.
+        Some(Block::load(unsafe { &*self.bytes.as_ptr().add(at).cast::<[u8; WIDTH]>() }))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nothing_is_read_outside_of_the_buffer() {
+        let bytes = Bytes::new(b"0123456789abcdefXY").unwrap();
+        assert_eq!((bytes.byte(17), bytes.byte(18), bytes.byte(usize::MAX)), (b'Y', 0, 0));
+        assert_eq!(bytes.word(2), u64::from_le_bytes(*b"23456789"));
+        assert_eq!(bytes.word(11), 0);
+        assert!(bytes.block(2).is_some() && bytes.block(3).is_none() && bytes.block(usize::MAX).is_none());
+        assert!(Bytes::new(b"short").is_none());
+    }
 
     #[test]
     fn masks_name_the_matching_bytes() {

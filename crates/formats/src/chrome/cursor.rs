@@ -4,7 +4,7 @@
 //! skipped) and never look past the buffer: at its end they answer [`Stop::Incomplete`], and the caller tries
 //! again from the start of the event when more text is there.
 
-use super::block::{Block, WIDTH};
+use super::block::{Block, Bytes, WIDTH};
 use super::number;
 
 /// Zero bytes that follow the text in every buffer, so that a block can be loaded anywhere in the text.
@@ -31,7 +31,7 @@ pub(super) struct RawString<'t> {
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'t> {
     /// The text and its padding.
-    buffer: &'t [u8],
+    buffer: Bytes<'t>,
     /// Where the text ends.
     end: usize,
     pub(super) pos: usize,
@@ -41,20 +41,20 @@ impl<'t> Cursor<'t> {
     /// `buffer` is text up to `end`, then at least [`PADDING`] zero bytes.
     pub(super) fn new(buffer: &'t [u8], pos: usize, end: usize) -> Cursor<'t> {
         debug_assert!(buffer.len() >= end + PADDING);
-        Cursor { buffer, end, pos }
+        // A buffer too short for its padding is taken as empty.
+        let buffer =
+            Bytes::new(buffer).unwrap_or_else(|| Bytes::new(&[0; PADDING]).expect("longer than a block"));
+        Cursor { buffer, end: end.min(buffer.len()), pos }
     }
 
     #[inline(always)]
     pub(super) fn byte(&self) -> u8 {
-        self.buffer[self.pos]
+        self.buffer.byte(self.pos)
     }
 
     #[inline(always)]
     fn block(&self, ahead: usize) -> Step<Block> {
-        match self.buffer.get(self.pos + ahead..).and_then(|rest| rest.first_chunk::<WIDTH>()) {
-            Some(bytes) => Ok(Block::load(bytes)),
-            None => Err(Stop::Incomplete),
-        }
+        self.buffer.block(self.pos + ahead).ok_or(Stop::Incomplete)
     }
 
     #[inline(always)]
@@ -75,7 +75,7 @@ impl<'t> Cursor<'t> {
 
     /// The text from here on.
     pub(super) fn rest(&self) -> &'t [u8] {
-        &self.buffer[self.pos.min(self.end)..self.end]
+        self.buffer.slice(self.pos.min(self.end), self.end)
     }
 
     pub(super) fn jump_to_end(&mut self) {
@@ -89,7 +89,7 @@ impl<'t> Cursor<'t> {
     }
 
     pub(super) fn text(&self, from: usize, to: usize) -> &'t [u8] {
-        &self.buffer[from..to]
+        self.buffer.slice(from, to)
     }
 
     /// Passes over white space (and other control characters, which some producers leave in).
@@ -139,7 +139,7 @@ impl<'t> Cursor<'t> {
                 return Err(Stop::Incomplete);
             }
             if self.byte() == b'"' {
-                let text = &self.buffer[start..self.pos];
+                let text = self.buffer.slice(start, self.pos);
                 self.pos += 1;
                 return Ok(RawString { text, escaped });
             }
@@ -166,7 +166,7 @@ impl<'t> Cursor<'t> {
                 if self.pos == start {
                     return Err(Stop::Bad);
                 }
-                return Ok(&self.buffer[start..self.pos]);
+                return Ok(self.buffer.slice(start, self.pos));
             }
             self.pos += WIDTH;
         }
@@ -271,32 +271,39 @@ impl<'t> Cursor<'t> {
                 self.scalar()?;
             }
         }
-        Ok(&self.buffer[start..self.pos])
+        Ok(self.buffer.slice(start, self.pos))
+    }
+
+    /// Up to eight digits from `pos` on, and how many they are.
+    #[inline(always)]
+    fn digits(&self, pos: usize) -> (u64, usize) {
+        leading_digits(self.buffer.word(pos))
+    }
+
+    /// Up to sixteen digits from `pos` on; a count of 16 may mean that there are more.
+    #[inline(always)]
+    fn long_digits(&self, pos: usize) -> (u64, usize) {
+        let (high, count) = self.digits(pos);
+        if count < 8 {
+            return (high, count);
+        }
+        let (low, more) = self.digits(pos + 8);
+        (high * POWERS_OF_TEN[more] + low, 8 + more)
     }
 
     /// A plain integer; `None` if it is anything else, and then the cursor has not moved.
     #[inline(always)]
     pub(super) fn plain_int(&mut self) -> Option<i64> {
-        let start = self.pos;
         let negative = self.byte() == b'-';
-        let mut pos = start + usize::from(negative);
-        let mut value: i64 = 0;
-        let first = pos;
-        loop {
-            let digit = self.buffer[pos].wrapping_sub(b'0');
-            if digit > 9 {
-                break;
-            }
-            value = value.wrapping_mul(10).wrapping_add(i64::from(digit));
-            pos += 1;
-        }
-        // 18 digits always fit; longer ones take the careful way.
-        let digits = pos - first;
-        if digits == 0 || digits > 18 || matches!(self.buffer[pos], b'.' | b'e' | b'E') {
+        let first = self.pos + usize::from(negative);
+        let (value, count) = self.long_digits(first);
+        let next = self.buffer.byte(first + count);
+        // What goes on, has a fraction or an exponent takes the careful way.
+        if count == 0 || next.is_ascii_digit() || matches!(next, b'.' | b'e' | b'E') {
             return None;
         }
-        self.pos = pos;
-        Some(if negative { -value } else { value })
+        self.pos = first + count;
+        Some(if negative { -(value as i64) } else { value as i64 })
     }
 
     /// An integer in whatever form; `None` for what is none (`null`, a list, a word).
@@ -308,64 +315,59 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Microseconds → nanoseconds. The usual forms, `123` and `123.456`, are read digit by digit.
+    /// Microseconds → nanoseconds. The usual forms, `123` and `123.456`, are read in a few instructions.
     #[inline(always)]
     pub(super) fn us(&mut self) -> Step<Option<i64>> {
         let negative = self.byte() == b'-';
-        let mut pos = self.pos + usize::from(negative);
-        let first = pos;
-        let mut value: u64 = 0;
-        if let Some(eight) = self.buffer.get(pos..).and_then(|rest| rest.first_chunk::<8>())
-            && let Some(number) = eight_digits(*eight)
-        {
-            value = number;
-            pos += 8;
+        let first = self.pos + usize::from(negative);
+        let (whole, count) = self.long_digits(first);
+        let mut ns = whole * 1000;
+        let mut pos = first + count;
+        let mut usual = count > 0;
+        if self.buffer.byte(pos) == b'.' {
+            let (fraction, decimals) = self.digits(pos + 1);
+            usual &= matches!(decimals, 1..=3);
+            ns += fraction * POWERS_OF_TEN[3_usize.saturating_sub(decimals)];
+            pos += 1 + decimals;
         }
-        loop {
-            let digit = self.buffer[pos].wrapping_sub(b'0');
-            if digit > 9 {
-                break;
-            }
-            value = value.wrapping_mul(10).wrapping_add(u64::from(digit));
-            pos += 1;
-        }
-        let digits = pos - first;
-        if digits == 0 || digits > 15 {
-            return self.unusual(number::us_to_ns);
-        }
-        value *= 1000;
-        if self.buffer[pos] == b'.' {
-            let mut weight = 100;
-            pos += 1;
-            loop {
-                let digit = self.buffer[pos].wrapping_sub(b'0');
-                if digit > 9 {
-                    break;
-                }
-                // More than three decimals, or none: the careful way.
-                if weight == 0 {
-                    return self.unusual(number::us_to_ns);
-                }
-                value += weight * u64::from(digit);
-                weight /= 10;
-                pos += 1;
-            }
-            if weight == 100 {
-                return self.unusual(number::us_to_ns);
-            }
-        }
-        if matches!(self.buffer[pos], b'e' | b'E') {
+        let next = self.buffer.byte(pos);
+        if !usual || next.is_ascii_digit() || matches!(next, b'.' | b'e' | b'E') || ns > i64::MAX as u64 {
             return self.unusual(number::us_to_ns);
         }
         self.pos = pos;
-        Ok(Some(if negative { -(value as i64) } else { value as i64 }))
+        Ok(Some(if negative { -(ns as i64) } else { ns as i64 }))
     }
 
+    /// A number with or without a fraction. Up to 15 digits both the digits and the power of ten are exact, so
+    /// that their quotient is the nearest float there is.
+    #[inline(always)]
     pub(super) fn float(&mut self) -> Step<Option<f64>> {
-        match self.plain_int() {
-            Some(value) => Ok(Some(value as f64)),
-            None => self.unusual(number::float),
+        const POWERS: [f64; 16] =
+            [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
+        let negative = self.byte() == b'-';
+        let mut pos = self.pos + usize::from(negative);
+        let first = pos;
+        let mut mantissa: u64 = 0;
+        let mut point = None;
+        loop {
+            let byte = self.buffer.byte(pos);
+            let digit = byte.wrapping_sub(b'0');
+            if digit <= 9 {
+                mantissa = mantissa.wrapping_mul(10).wrapping_add(u64::from(digit));
+            } else if byte == b'.' && point.is_none() {
+                point = Some(pos);
+            } else {
+                break;
+            }
+            pos += 1;
         }
+        let digits = pos - first - usize::from(point.is_some());
+        if digits == 0 || digits > 15 || matches!(self.buffer.byte(pos), b'e' | b'E' | b'.') {
+            return self.unusual(number::float);
+        }
+        let value = mantissa as f64 / POWERS[point.map_or(0, |point| pos - point - 1)];
+        self.pos = pos;
+        Ok(Some(if negative { -value } else { value }))
     }
 
     /// A number that is quoted, has an exponent, is very long, or is none at all.
@@ -386,44 +388,66 @@ impl<'t> Cursor<'t> {
         }
     }
 
-    /// Whether the next bytes are `literal`, which is followed by at least a block's width of other bytes.
+    /// Whether the next bytes are those of a literal.
     #[inline(always)]
-    pub(super) fn is_literal(&self, padded: &[u8], length: usize) -> bool {
-        let mut at = 0;
-        loop {
-            let (Some(want), Ok(have)) =
-                (padded.get(at..).and_then(|rest| rest.first_chunk::<WIDTH>()), self.block(at))
-            else {
-                return false;
-            };
-            let same = have.same(Block::load(want));
-            let left = length - at;
-            if left <= WIDTH {
-                let mask = ((1u64 << left) - 1) as u32;
-                return same & mask == mask;
-            }
-            if same != 0xffff {
-                return false;
-            }
-            at += WIDTH;
+    pub(super) fn is_literal(&self, literal: &Literal) -> bool {
+        let Ok(head) = self.block(0) else { return false };
+        if head.same(Block::load(&literal.head)) & literal.head_mask != literal.head_mask {
+            return false;
         }
+        literal.rest.iter().enumerate().all(|(i, (want, mask))| {
+            self.block((i + 1) * WIDTH).is_ok_and(|have| have.same(Block::load(want)) & mask == *mask)
+        })
     }
 }
 
-/// The number that eight bytes of ASCII digits make.
-#[inline(always)]
-fn eight_digits(bytes: [u8; 8]) -> Option<u64> {
-    let word = u64::from_le_bytes(bytes) ^ 0x3030_3030_3030_3030;
-    if (word | word.wrapping_add(0x0606_0606_0606_0606)) & 0xf0f0_f0f0_f0f0_f0f0 != 0 {
-        return None;
+/// Bytes to compare with, in whole blocks; the masks say which bytes of a block count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Literal {
+    head: [u8; WIDTH],
+    head_mask: u32,
+    rest: Vec<([u8; WIDTH], u32)>,
+    pub(super) length: usize,
+}
+
+impl Literal {
+    pub(super) fn new(bytes: &[u8]) -> Literal {
+        let masked = |bytes: &[u8]| {
+            let mut block = [0; WIDTH];
+            block[..bytes.len()].copy_from_slice(bytes);
+            (block, ((1u64 << bytes.len()) - 1) as u32)
+        };
+        let mut blocks = bytes.chunks(WIDTH).map(masked);
+        let (head, head_mask) = blocks.next().unwrap_or(([0; WIDTH], 0));
+        Literal { head, head_mask, rest: blocks.collect(), length: bytes.len() }
     }
-    let pairs = word.wrapping_mul(10).wrapping_add(word >> 8);
+}
+
+const POWERS_OF_TEN: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
+
+/// The number that the ASCII digits at the front of eight bytes make, and how many they are.
+#[inline(always)]
+fn leading_digits(bytes: u64) -> (u64, usize) {
+    let word = bytes ^ 0x3030_3030_3030_3030;
+    // A high nibble is left where a byte is no digit; a carry can only come from behind the first of those.
+    let other = (word | word.wrapping_add(0x0606_0606_0606_0606)) & 0xf0f0_f0f0_f0f0_f0f0;
+    let count = (other.trailing_zeros() / 8) as usize;
+    if count == 0 {
+        return (0, 0);
+    }
+    // Digits to the end of the word, zeros before them; then pairs, fours and the whole at once.
+    let digits = word << (64 - 8 * count);
+    let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(0x000f_4240_0000_0064);
     let high = ((pairs >> 16) & 0x0000_00ff_0000_00ff).wrapping_mul(0x0000_2710_0000_0001);
-    Some(low.wrapping_add(high) >> 32)
+    (low.wrapping_add(high) >> 32, count)
 }
 
 #[cfg(test)]
+#[expect(
+    clippy::redundant_closure_for_method_calls,
+    reason = "the method alone is not general over lifetimes"
+)]
 mod tests {
     use super::*;
 
@@ -445,6 +469,7 @@ mod tests {
         for (text, ns) in [
             ("1428625731896.179,", Some(1_428_625_731_896_179)),
             ("1679055451545746,", Some(1_679_055_451_545_746_000)),
+            ("9999999999999999.999,", Some(i64::MAX)),
             ("7.5}", Some(7_500)),
             ("12345678.1234,", Some(12_345_678_123)),
             ("-3.25,", Some(-3_250)),
@@ -454,18 +479,47 @@ mod tests {
             ("null}", None),
             ("[1,2],", None),
         ] {
-            let (got, pos) = at_start(text.as_bytes(), Cursor::us);
+            let (got, pos) = at_start(text.as_bytes(), |c| c.us());
             assert_eq!((got, pos), (Ok(ns), text.len() - 1), "{text}");
         }
     }
 
     #[test]
-    fn every_split_of_eight_digits_is_read() {
-        for (text, value) in [("00000000", 0), ("12345678", 12_345_678), ("99999999", 99_999_999)] {
-            assert_eq!(eight_digits(text.as_bytes().try_into().unwrap()), Some(value));
+    fn floats_are_the_nearest_to_their_text() {
+        for text in
+            ["0.0013851614578824344", "12.8", "102.4", "0.006757", "37", "-1.5", "3.14159265358979", "1e-3"]
+        {
+            let (got, pos) = at_start(format!("{text},").as_bytes(), |c| c.float());
+            assert_eq!((got, pos), (Ok(Some(text.parse::<f64>().unwrap())), text.len()), "{text}");
         }
-        assert_eq!(eight_digits(*b"1234567."), None);
-        assert_eq!(eight_digits(*b"1234567:"), None);
+        assert_eq!(at_start(b"null,", |c| c.float()).0, Ok(None));
+    }
+
+    #[test]
+    fn digits_are_read_up_to_the_first_other_byte() {
+        for (text, value, count) in [
+            (b"00000000", 0, 8),
+            (b"12345678", 12_345_678, 8),
+            (b"1234567.", 1_234_567, 7),
+            (b"1234567:", 1_234_567, 7),
+            (b"12,34567", 12, 2),
+            (b"7}\xca\xff5678", 7, 1),
+            (b"/1234567", 0, 0),
+        ] {
+            assert_eq!(leading_digits(u64::from_le_bytes(*text)), (value, count), "{}", text.escape_ascii());
+        }
+    }
+
+    #[test]
+    fn integers_of_every_length_are_read() {
+        for length in 1..=20 {
+            let text: String = "98765432109876543210"[..length].to_owned();
+            let expected = text.parse::<i64>().ok().or(text.parse::<u64>().ok().map(|v| v as i64));
+            let (got, pos) = at_start(format!("{text},").as_bytes(), |c| c.int());
+            assert_eq!((got, pos), (Ok(expected), length), "{text}");
+            let (got, _) = at_start(format!("-{text}}}").as_bytes(), |c| c.int());
+            assert_eq!(got, Ok(format!("-{text}").parse::<i64>().ok()), "-{text}");
+        }
     }
 
     #[test]
@@ -473,11 +527,11 @@ mod tests {
         let long = format!("1, [2, {{\"a]\": \"}}\"}}], {}] rest", "[3], ".repeat(40));
         let escaped = "\"\\\"]\", 2] rest";
         for text in ["] rest", "1, 2, 3] rest", &long, escaped] {
-            let (got, pos) = at_start(text.as_bytes(), Cursor::skip_container);
+            let (got, pos) = at_start(text.as_bytes(), |c| c.skip_container());
             assert_eq!((got, pos), (Ok(()), text.len() - " rest".len()), "{text}");
             // Cut anywhere before its end, it is incomplete.
             for cut in 0..pos {
-                let (got, _) = at_start(&text.as_bytes()[..cut], Cursor::skip_container);
+                let (got, _) = at_start(&text.as_bytes()[..cut], |c| c.skip_container());
                 assert_eq!(got, Err(Stop::Incomplete), "{text} cut at {cut}");
             }
         }

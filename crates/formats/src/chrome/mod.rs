@@ -1,4 +1,4 @@
-//! Chrome trace JSON, as the PyTorch profiler (Kineto) and JAX write it.
+//! Chrome trace JSON, as the `PyTorch` profiler (Kineto) and JAX write it.
 #![expect(clippy::inline_always, reason = "the steps of the scanner are a few instructions each; measured")]
 
 mod block;

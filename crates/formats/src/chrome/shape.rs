@@ -1,27 +1,32 @@
 //! Learned shapes: most of an event's bytes are the same for every event of its sort.
 //!
 //! A producer writes the same keys in the same order with the same white space between them. So the bytes
-//! between the values of one event, learned once, tell in a few vector comparisons that the next event is laid
-//! out alike, and only its values need to be read. Anything that does not match is read by
-//! [`super::event`], and then learned. What follows what is predictable too: the shape to try first is the one
-//! that came last time after the same two.
+//! between the values of an event, learned once, tell in a few vector comparisons that the next event is laid
+//! out alike, and only its values need to be read. Shapes that begin alike share their beginning: together they
+//! are a tree, each node a run of literal bytes and the value behind it, and reading an event is one walk from
+//! the root to a leaf. Where several nodes may follow, the one taken last time is tried first. An event that
+//! leaves the tree is read by [`super::event`], and its shape is added.
 
 use gpuscope_trace::args::{ABSENT, float_to_slot};
 use gpuscope_trace::{Arg, ArgSet, ArgType, Ns, Phase, TagId};
 
-use super::block::WIDTH;
-use super::cursor::{Cursor, Step, Stop};
+use super::cursor::{Cursor, Literal, Step, Stop};
 use super::event::{EventReader, Key, next_raw_key};
 
-/// More shapes than any producer is known to write; beyond it nothing new is learned.
-const MOST_SHAPES: usize = 128;
+/// No producer is known to come near these; beyond them nothing new is learned.
+const MOST_NODES: usize = 8192;
+const MOST_BRANCHES: usize = 64;
 /// Events with more or longer fields than this are too odd to be worth a shape.
 const MOST_FIELDS: usize = 64;
 const LONGEST_LITERAL: usize = 512;
 
-/// What stands between two literals.
+const ROOT: usize = 0;
+
+/// What stands behind a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Field {
+    /// Nothing: where the tree begins.
+    Root,
     Name,
     Pid,
     Tid,
@@ -39,40 +44,46 @@ enum Field {
     SkipString,
     SkipContainer,
     SkipScalar,
-    /// Behind the last literal: the event is whole.
-    End,
+    /// The event is whole.
+    End(Leaf),
 }
 
-#[derive(Clone, Copy, Debug)]
-struct Part {
-    /// Where in `literals` the bytes before this field begin.
-    literal: u32,
-    length: u32,
-    field: Field,
-}
-
-#[derive(Debug)]
-struct Shape {
+/// What a whole event of one shape is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Leaf {
     tag: TagId,
     present: ArgSet,
     tables: u32,
-    parts: Vec<Part>,
-    /// The bytes between values, each run padded to whole blocks.
-    literals: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Node {
+    /// Bytes that are the same in all events that pass here.
+    literal: Literal,
+    field: Field,
+    branches: Vec<u32>,
+    /// The branch to try first.
+    recent: u32,
+}
+
+impl Node {
+    fn new(literal: Literal, field: Field) -> Node {
+        Node { literal, field, branches: Vec::new(), recent: 0 }
+    }
 }
 
 #[derive(Debug)]
 pub(super) struct Shapes {
-    shapes: Vec<Shape>,
-    last: usize,
-    before_last: usize,
-    /// Indexed by the last two shapes: the one that followed.
-    predicted: Vec<u8>,
+    nodes: Vec<Node>,
+    /// Per first node of a shape, the first node of the shape that came next last time.
+    next_first: Vec<u32>,
+    last_first: usize,
 }
 
 impl Default for Shapes {
     fn default() -> Self {
-        Shapes { shapes: Vec::new(), last: 0, before_last: 0, predicted: vec![0; MOST_SHAPES * MOST_SHAPES] }
+        let root = Node::new(Literal::new(b""), Field::Root);
+        Shapes { nodes: vec![root], next_first: vec![0], last_first: ROOT }
     }
 }
 
@@ -81,76 +92,30 @@ impl Shapes {
     #[inline]
     pub(super) fn read(&mut self, reader: &mut EventReader, cursor: &mut Cursor<'_>) -> Step<()> {
         let start = cursor.pos;
-        let slot = self.before_last * MOST_SHAPES + self.last;
-        let predicted = self.predicted[slot] as usize;
-        if let Some(shape) = self.shapes.get(predicted) {
-            if shape.read(reader, cursor) {
-                self.remember(predicted);
-                return Ok(());
-            }
-            cursor.pos = start;
+        self.nodes[ROOT].recent = self.next_first[self.last_first];
+        if self.walk(reader, cursor) == Ok(true) {
+            let first = self.nodes[ROOT].recent;
+            self.next_first[self.last_first] = first;
+            self.last_first = first as usize;
+            return Ok(());
         }
-        for i in 0..self.shapes.len() {
-            let shape = &self.shapes[i];
-            if i == predicted || !shape.begins(cursor) {
-                continue;
-            }
-            if shape.read(reader, cursor) {
-                self.predicted[slot] = i as u8;
-                self.remember(i);
-                return Ok(());
-            }
-            cursor.pos = start;
-        }
+        cursor.pos = start;
         reader.read(cursor)?;
-        if self.shapes.len() < MOST_SHAPES
-            && let Some(shape) = Shape::learn(reader, cursor, start)
-        {
-            self.predicted[slot] = self.shapes.len() as u8;
-            self.shapes.push(shape);
-            self.remember(self.shapes.len() - 1);
-        }
+        self.learn(reader, cursor, start);
         Ok(())
     }
 
+    /// Reads an event of a known shape and pushes it; `false` if it has another.
     #[inline(always)]
-    fn remember(&mut self, shape: usize) {
-        self.before_last = self.last;
-        self.last = shape;
-    }
-}
-
-impl Shape {
-    fn begins(&self, cursor: &Cursor<'_>) -> bool {
-        self.parts.first().is_some_and(|part| self.is_literal(cursor, part))
-    }
-
-    #[inline(always)]
-    fn is_literal(&self, cursor: &Cursor<'_>, part: &Part) -> bool {
-        cursor.is_literal(&self.literals[part.literal as usize..], part.length as usize)
-    }
-
-    /// Reads an event of this shape and pushes it; `false` if it has another, or is not all there.
-    #[inline]
-    fn read(&self, reader: &mut EventReader, cursor: &mut Cursor<'_>) -> bool {
+    fn walk(&mut self, reader: &mut EventReader, cursor: &mut Cursor<'_>) -> Step<bool> {
         reader.record.clear();
-        if self.fill(reader, cursor) != Ok(true) {
-            return false;
-        }
-        reader.record.tag = self.tag;
-        reader.record.expect(self.present, self.tables);
-        reader.builder.push(&reader.record);
-        true
-    }
-
-    #[inline(always)]
-    fn fill(&self, reader: &mut EventReader, cursor: &mut Cursor<'_>) -> Step<bool> {
-        for part in &self.parts {
-            if !self.is_literal(cursor, part) {
-                return Ok(false);
-            }
-            cursor.pos += part.length as usize;
-            match part.field {
+        let mut at = ROOT;
+        loop {
+            let Some(next) = self.branch(at, cursor) else { return Ok(false) };
+            at = next;
+            let node = &self.nodes[at];
+            cursor.pos += node.literal.length;
+            match node.field {
                 Field::Name => {
                     let string = cursor.string()?;
                     reader.record.name = reader.intern(string);
@@ -188,40 +153,92 @@ impl Shape {
                 Field::SkipScalar => {
                     cursor.scalar()?;
                 }
-                Field::End => return if cursor.is_past_end() { Err(Stop::Incomplete) } else { Ok(true) },
+                Field::Root => return Ok(false),
+                Field::End(leaf) => {
+                    if cursor.is_past_end() {
+                        return Err(Stop::Incomplete);
+                    }
+                    reader.record.tag = leaf.tag;
+                    reader.record.expect(leaf.present, leaf.tables);
+                    reader.builder.push(&reader.record);
+                    return Ok(true);
+                }
             }
         }
-        Ok(false)
     }
 
-    /// The shape of the event that has just been read from `start` to the cursor; `None` if it is not one that
-    /// bytes alone can tell: escaped or repeated keys, free counters, fields of unusual types.
+    /// The node behind `at` whose literal stands at the cursor.
+    #[inline(always)]
+    fn branch(&mut self, at: usize, cursor: &Cursor<'_>) -> Option<usize> {
+        let recent = self.nodes[at].recent as usize;
+        let literal = &self.nodes[recent].literal;
+        // The root stands for "no branch yet" and has no literal.
+        if recent != ROOT && cursor.is_literal(literal) {
+            return Some(recent);
+        }
+        self.other_branch(at, cursor)
+    }
+
+    fn other_branch(&mut self, at: usize, cursor: &Cursor<'_>) -> Option<usize> {
+        let is_here = |branch: &&u32| cursor.is_literal(&self.nodes[**branch as usize].literal);
+        let found = *self.nodes[at].branches.iter().find(is_here)?;
+        self.nodes[at].recent = found;
+        Some(found as usize)
+    }
+
+    /// Adds the shape of the event that has just been read from `start` to the cursor, unless it is one that
+    /// bytes alone cannot tell: escaped or repeated keys, free counters, fields of unusual types.
     #[cold]
     #[inline(never)]
-    fn learn(reader: &EventReader, read: &Cursor<'_>, start: usize) -> Option<Shape> {
-        let tag = reader.record.tag;
+    fn learn(&mut self, reader: &EventReader, read: &Cursor<'_>, start: usize) {
         if reader.has_readings() {
-            return None;
+            return;
         }
-        let mut learner =
-            Learner { cursor: read.rewound(start), literal_from: start, shape: Shape::empty(tag) };
-        learner.event(reader).ok()?.then_some(())?;
-        let shape = learner.shape;
-        (shape.parts.len() <= MOST_FIELDS).then_some(shape)
+        let mut learner = Learner::new(read.rewound(start), reader.record.tag);
+        if learner.event(reader) == Ok(true) && learner.parts.len() <= MOST_FIELDS {
+            self.insert(learner.parts);
+        }
     }
 
-    fn empty(tag: TagId) -> Shape {
-        Shape { tag, present: ArgSet::EMPTY, tables: 0, parts: Vec::new(), literals: Vec::new() }
+    fn insert(&mut self, parts: Vec<(Literal, Field)>) {
+        let mut at = ROOT;
+        for (literal, field) in parts {
+            let is_same = |branch: &&u32| {
+                let node = &self.nodes[**branch as usize];
+                node.literal == literal && node.field == field
+            };
+            let next = match self.nodes[at].branches.iter().find(is_same) {
+                Some(branch) => *branch,
+                None if self.nodes.len() >= MOST_NODES || self.nodes[at].branches.len() >= MOST_BRANCHES => {
+                    return;
+                }
+                None => {
+                    let new = self.nodes.len() as u32;
+                    self.nodes.push(Node::new(literal, field));
+                    self.next_first.push(new);
+                    self.nodes[at].branches.push(new);
+                    new
+                }
+            };
+            self.nodes[at].recent = next;
+            at = next as usize;
+        }
     }
 }
 
 struct Learner<'t> {
     cursor: Cursor<'t>,
     literal_from: usize,
-    shape: Shape,
+    leaf: Leaf,
+    parts: Vec<(Literal, Field)>,
 }
 
-impl Learner<'_> {
+impl<'t> Learner<'t> {
+    fn new(cursor: Cursor<'t>, tag: TagId) -> Learner<'t> {
+        let leaf = Leaf { tag, present: ArgSet::EMPTY, tables: 0 };
+        Learner { literal_from: cursor.pos, cursor, leaf, parts: Vec::new() }
+    }
+
     fn event(&mut self, reader: &EventReader) -> Step<bool> {
         let mut seen: Vec<Key> = Vec::new();
         self.cursor.expect(b'{')?;
@@ -255,8 +272,8 @@ impl Learner<'_> {
                 return Ok(false);
             }
         }
-        let is_event = seen.contains(&Key::Phase) && reader.builder.phase(self.shape.tag) != Phase::Other;
-        Ok(is_event && self.part(Field::End))
+        let is_event = seen.contains(&Key::Phase) && reader.builder.phase(self.leaf.tag) != Phase::Other;
+        Ok(is_event && self.part(Field::End(self.leaf)))
     }
 
     fn args(&mut self, reader: &EventReader) -> Step<bool> {
@@ -294,9 +311,9 @@ impl Learner<'_> {
             (ArgType::Id, _) => Field::Stream,
         };
         if arg.arg_type() != ArgType::Id {
-            self.shape.present = self.shape.present.with(arg);
+            self.leaf.present = self.leaf.present.with(arg);
             if arg.is_stored() {
-                self.shape.tables |= 1 << arg.group() as u8;
+                self.leaf.tables |= 1 << arg.group() as u8;
             }
         }
         self.field(field)
@@ -328,12 +345,7 @@ impl Learner<'_> {
 
     fn part(&mut self, field: Field) -> bool {
         let literal = self.cursor.text(self.literal_from, self.cursor.pos);
-        let at = self.shape.literals.len();
-        self.shape.literals.extend_from_slice(literal);
-        // Padded so that whole blocks can be compared.
-        let padded = self.shape.literals.len().next_multiple_of(WIDTH).max(at + WIDTH);
-        self.shape.literals.resize(padded, 0);
-        self.shape.parts.push(Part { literal: at as u32, length: literal.len() as u32, field });
+        self.parts.push((Literal::new(literal), field));
         literal.len() <= LONGEST_LITERAL
     }
 }

@@ -1,0 +1,260 @@
+//! Executes one rank's program: gives every host action and every piece of GPU work its true time.
+//!
+//! The host is one line of control that moves between two threads. The GPU is three streams, each of which runs its
+//! work in order, not before it was launched and not before the events it was told to wait for.
+
+mod gpu;
+mod host;
+
+use std::collections::BTreeMap;
+
+use crate::action::{Action, TransferSpec};
+use crate::catalog::{self, KernelSpec};
+use crate::event::{
+    Batch, CommArgs, Event, FaultSite, Gpu, Link, Name, STREAMS, Stream, SyncKind, Thread, What,
+};
+use crate::fault::Fault;
+use crate::plan::{JOB_START_NS, Plan};
+use crate::program::CUDA_EVENTS;
+use crate::rng::{jittered, mix};
+use crate::shapes::Shape;
+
+const HOST_JITTER: i64 = 120;
+const GPU_JITTER: i64 = 15;
+
+/// A collective this rank has launched and whose other members are awaited.
+#[derive(Debug, Clone)]
+pub(crate) struct Arrival {
+    pub(crate) args: CommArgs,
+    pub(crate) start: i64,
+    pub(crate) ns: i64,
+}
+
+/// Why a rank stopped executing.
+#[derive(Debug)]
+pub(crate) enum Progress {
+    Arrived,
+    Finished,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct StreamState {
+    ready: i64,
+    not_before: i64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct CudaEvent {
+    done: i64,
+    stream: Stream,
+    record: u64,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Frame {
+    /// Where the event waits for its end; none if nothing is recorded.
+    event: usize,
+    annotation: Option<Name>,
+    external: u64,
+    python: Option<u64>,
+    gpu: [Option<(i64, i64)>; 3],
+    transfer: Option<TransferSpec>,
+    comm: Option<u32>,
+}
+
+/// The state of one rank between actions.
+#[derive(Debug)]
+pub(crate) struct RankSim<'p> {
+    plan: &'p Plan,
+    rank: u32,
+    step: u32,
+    pub(crate) now: i64,
+    thread: Thread,
+    frames: [Vec<Frame>; 2],
+    streams: [StreamState; 3],
+    cuda_events: [Option<CudaEvent>; CUDA_EVENTS],
+    recording: bool,
+    batch: Batch,
+    program: Vec<Action>,
+    next_action: usize,
+    pub(crate) arrival: Option<Arrival>,
+    arrival_gpu: Option<(Gpu, Option<u32>, &'static KernelSpec)>,
+    sequence_of_group: BTreeMap<(usize, Option<(u32, u32)>), u64>,
+    planted: Option<(usize, i64)>,
+    draws: u64,
+    external: u64,
+    correlation: u64,
+    python: u64,
+    allocated: i64,
+    reserved: i64,
+    slow_compute: i64,
+    slow_host: i64,
+    unlinked_per_mille: u64,
+}
+
+impl<'p> RankSim<'p> {
+    pub(crate) fn new(plan: &'p Plan, rank: u32, recording: bool) -> RankSim<'p> {
+        let (mut slow_compute, mut slow_host, mut unlinked) = (100, 100, 0);
+        for fault in plan.faults.iter().filter(|fault| fault.rank() == Some(rank)) {
+            match *fault {
+                Fault::SlowCompute { percent, .. } => slow_compute = i64::from(percent),
+                Fault::SlowHost { percent, .. } => slow_host = i64::from(percent),
+                Fault::UnlinkedKernels { per_mille, .. } => unlinked = u64::from(per_mille),
+                _ => {}
+            }
+        }
+        let weights = 12 * (plan.hidden * plan.hidden) as i64 * i64::from(plan.layers);
+        let resident = weights * 14;
+        RankSim {
+            plan,
+            rank,
+            step: plan.first_step,
+            now: JOB_START_NS + 1_000_000 + jittered(40_000, 900, mix(plan.seed ^ u64::from(rank))),
+            thread: Thread::Main,
+            frames: [Vec::new(), Vec::new()],
+            streams: [StreamState::default(); 3],
+            cuda_events: [None; CUDA_EVENTS],
+            recording,
+            batch: Batch::default(),
+            program: Vec::new(),
+            next_action: 0,
+            arrival: None,
+            arrival_gpu: None,
+            sequence_of_group: BTreeMap::new(),
+            planted: None,
+            draws: 0,
+            external: 1,
+            correlation: 1_000,
+            python: 1,
+            allocated: resident,
+            reserved: resident + (2 << 30),
+            slow_compute,
+            slow_host,
+            unlinked_per_mille: unlinked,
+        }
+    }
+
+    /// Begins another program; what was recorded so far must have been taken.
+    pub(crate) fn load(&mut self, program: Vec<Action>, step: u32) {
+        self.program = program;
+        self.next_action = 0;
+        self.step = step;
+        self.draws = 0;
+    }
+
+    /// Gives up what was recorded since the last time.
+    pub(crate) fn take_batch(&mut self) -> Batch {
+        let mut batch = std::mem::take(&mut self.batch);
+        batch.horizon = self.now;
+        batch
+    }
+
+    /// Executes until a transfer is launched or the program ends.
+    pub(crate) fn run(&mut self) -> Progress {
+        while let Some(action) = self.program.get_mut(self.next_action) {
+            let action = std::mem::replace(action, Action::Planted);
+            self.next_action += 1;
+            self.execute(action);
+            if self.arrival.is_some() {
+                return Progress::Arrived;
+            }
+        }
+        Progress::Finished
+    }
+
+    fn execute(&mut self, action: Action) {
+        match action {
+            Action::OnThread(thread) => self.thread = thread,
+            Action::Open(scope) => self.open(scope),
+            Action::Close => self.close(),
+            Action::Work(ns) => self.work(ns),
+            Action::Hold(ns) => self.now += ns,
+            Action::EmptyOp { name } => {
+                let (shape, link) = (Shape::None, Link::None);
+                let external = self.external;
+                self.external += 1;
+                let what = What::Op { name, thread: self.thread, external, shape, link, comm: None };
+                self.record(self.now, self.now, what);
+                self.now += 100;
+            }
+            Action::Launch { spec, ns } => self.launch(spec, ns),
+            Action::GraphLaunch(kernels) => self.launch_graph(&kernels),
+            Action::Copy { kind, bytes, stream } => {
+                let gpu = self.call_for_gpu(catalog::MEMCPY);
+                let ns = self.vary_gpu(kind.ns(bytes));
+                let (start, end) = self.occupy(stream, ns);
+                self.record(start, end, What::Copy { kind, stream, bytes, gpu });
+            }
+            Action::Set { bytes } => {
+                let gpu = self.call_for_gpu(catalog::MEMSET);
+                let ns = self.vary_gpu(1_100 + bytes / 2_000);
+                let (start, end) = self.occupy(Stream::Compute, ns);
+                self.record(start, end, What::Set { stream: Stream::Compute, bytes, gpu });
+            }
+            Action::Record { slot, stream } => {
+                let (_, _, record) = self.call(catalog::EVENT_RECORD, false);
+                let done = self.streams[stream.index()].ready.max(self.now);
+                self.cuda_events[slot as usize] = Some(CudaEvent { done, stream, record });
+            }
+            Action::Wait { stream, slot } => self.stream_waits(stream, slot),
+            Action::SyncEvent { slot } => self.host_waits_for_event(slot),
+            Action::SyncStream { stream } => {
+                let until = self.streams[stream.index()].ready;
+                self.blocking_call(catalog::STREAM_SYNC, until, SyncKind::StreamSync { stream });
+            }
+            Action::SyncDevice => {
+                let until =
+                    STREAMS.iter().map(|stream| self.streams[stream.index()].ready).max().unwrap_or(0);
+                self.blocking_call(catalog::DEVICE_SYNC, until, SyncKind::ContextSync);
+            }
+            Action::Call { call, ns } => {
+                let start = self.now;
+                self.now += ns;
+                self.record_call(call, start, false);
+            }
+            Action::Allocate { bytes, address } => self.allocate(bytes, address),
+            Action::Free { bytes, address } => self.allocate(-bytes, address),
+            Action::Transfer => self.arrive(),
+            Action::Overhead(ns) => {
+                let start = self.now;
+                self.now += ns;
+                self.record(start, self.now, What::Overhead);
+            }
+            Action::Plant(fault) => self.planted = Some((fault, self.now)),
+            Action::Planted => {
+                if let Some((fault, start)) = self.planted.take() {
+                    self.batch.sites.push(FaultSite { fault, start, end: self.now });
+                }
+            }
+        }
+    }
+
+    /// A key for chance that depends on the place in the program only.
+    fn draw(&mut self) -> Option<u64> {
+        if self.planted.is_some() {
+            return None;
+        }
+        self.draws += 1;
+        let place = (u64::from(self.rank) << 44) ^ (u64::from(self.step) << 22) ^ self.draws;
+        Some(mix(self.plan.seed).wrapping_add(place))
+    }
+
+    fn vary_host(&mut self, ns: i64) -> i64 {
+        let varied = self.draw().map_or(ns, |key| jittered(ns, HOST_JITTER, key));
+        varied * self.slow_host / 100
+    }
+
+    fn vary_gpu(&mut self, ns: i64) -> i64 {
+        self.draw().map_or(ns, |key| jittered(ns, GPU_JITTER, key))
+    }
+
+    fn work(&mut self, ns: i64) {
+        self.now += self.vary_host(ns);
+    }
+
+    fn record(&mut self, start: i64, end: i64, what: What) {
+        if self.recording {
+            self.batch.events.push(Event { start, end, what });
+        }
+    }
+}

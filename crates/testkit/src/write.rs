@@ -1,0 +1,122 @@
+//! The front door: simulate a plan and write its files, its truth, or both.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
+
+use flate2::write::GzEncoder;
+
+use crate::emit::Emitter;
+use crate::engine::simulate;
+use crate::groups::Groups;
+use crate::job;
+use crate::plan::Plan;
+use crate::shapes::ShapeTexts;
+use crate::truth::{RankTruth, Truth};
+use crate::witness::Witness;
+
+/// How files are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Compression {
+    None,
+    Gzip,
+}
+
+/// The name `write_job` gives a rank's file.
+pub fn file_name(rank: u32, compression: Compression) -> String {
+    match compression {
+        Compression::None => format!("rank-{rank}.json"),
+        Compression::Gzip => format!("rank-{rank}.json.gz"),
+    }
+}
+
+/// What is true of a plan's files, without writing them.
+pub fn truth(plan: &Plan) -> Truth {
+    let mut sinks: Vec<io::Sink> = (0..plan.world()).map(|_| io::sink()).collect();
+    let outs = sinks.iter_mut().map(|sink| sink as &mut dyn Write).collect();
+    // A sink takes everything.
+    write_ranks(plan, outs).map_or_else(|_| job::no_ranks(), |ranks| job::combine(plan, ranks))
+}
+
+/// Streams one rank's file; memory does not grow with its length. The other ranks are simulated, not recorded.
+pub fn write_rank(plan: &Plan, rank: u32, out: &mut dyn Write) -> io::Result<RankTruth> {
+    if rank >= plan.world() {
+        let message = format!("the plan has {} ranks, so there is no rank {rank}", plan.world());
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+    }
+    let (groups, shapes) = (Groups::new(plan), ShapeTexts::new(plan));
+    let mut emitter = Emitter::new(plan, &groups, &shapes, rank, out);
+    let mut witness = Witness::new(plan, &groups, rank);
+    simulate(plan, &groups, &|other| other == rank, &mut |_, mut batch| {
+        witness.observe(&mut batch);
+        emitter.batch(&batch)
+    })?;
+    conclude(emitter, witness)
+}
+
+/// Writes every rank's file into a directory, which is created if need be, and returns the truth of the job.
+pub fn write_job(plan: &Plan, dir: &Path, compression: Compression) -> io::Result<Truth> {
+    std::fs::create_dir_all(dir)?;
+    let mut files: Vec<Box<dyn Write>> = Vec::new();
+    for rank in 0..plan.world() {
+        files.push(open_file(plan, dir, rank, compression)?);
+    }
+    let outs = files.iter_mut().map(|file| file as &mut dyn Write).collect();
+    let ranks = write_ranks(plan, outs)?;
+    for file in &mut files {
+        file.flush()?;
+    }
+    Ok(job::combine(plan, ranks))
+}
+
+fn open_file(plan: &Plan, dir: &Path, rank: u32, compression: Compression) -> io::Result<Box<dyn Write>> {
+    if !plan.has_file(rank) {
+        return Ok(Box::new(io::sink()));
+    }
+    let file = BufWriter::new(File::create(dir.join(file_name(rank, compression)))?);
+    Ok(match compression {
+        Compression::None => Box::new(file),
+        Compression::Gzip => Box::new(GzipFile(Some(GzEncoder::new(file, flate2::Compression::fast())))),
+    })
+}
+
+/// A gzip stream that is complete once flushed for the last time.
+struct GzipFile(Option<GzEncoder<BufWriter<File>>>);
+
+impl Write for GzipFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.0 {
+            Some(encoder) => encoder.write(bytes),
+            None => Err(io::Error::other("the gzip stream has already ended")),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match self.0.take() {
+            Some(encoder) => encoder.finish()?.flush(),
+            None => Ok(()),
+        }
+    }
+}
+
+fn write_ranks(plan: &Plan, outs: Vec<&mut dyn Write>) -> io::Result<Vec<RankTruth>> {
+    let (groups, shapes) = (Groups::new(plan), ShapeTexts::new(plan));
+    let mut writers: Vec<(Emitter<'_, '_>, Witness<'_>)> = outs
+        .into_iter()
+        .zip(0..plan.world())
+        .map(|(out, rank)| {
+            (Emitter::new(plan, &groups, &shapes, rank, out), Witness::new(plan, &groups, rank))
+        })
+        .collect();
+    simulate(plan, &groups, &|_| true, &mut |rank, mut batch| {
+        let (emitter, witness) = &mut writers[rank as usize];
+        witness.observe(&mut batch);
+        emitter.batch(&batch)
+    })?;
+    writers.into_iter().map(|(emitter, witness)| conclude(emitter, witness)).collect()
+}
+
+fn conclude(emitter: Emitter<'_, '_>, witness: Witness<'_>) -> io::Result<RankTruth> {
+    let out = emitter.finish(witness.span())?;
+    Ok(witness.finish(out.elements(), out.bytes(), out.counts()))
+}

@@ -1,0 +1,201 @@
+//! Every planted fault is visible in the files, and a healthy job has none.
+
+use gpuscope_testkit::{Plan, StallCause, Truth, truth};
+
+use crate::reread::reread;
+
+fn base() -> Plan {
+    Plan { layers: 4, steps: 4, ranks: 4, ..Plan::healthy() }
+}
+
+fn lost(job: &Truth, code: &str) -> i64 {
+    job.faults.iter().find(|fault| fault.code == code).expect("planted").lost_ns
+}
+
+fn share(part: i64, whole: i64) -> f64 {
+    part as f64 / whole as f64
+}
+
+#[test]
+fn a_healthy_job_is_healthy() {
+    let job = truth(&Plan::healthy());
+    assert!(job.faults.is_empty());
+    assert_eq!(job.latest_rank, None);
+    for rank in &job.ranks {
+        assert!(share(rank.total.idle_ns, rank.total.total_ns) < 0.02, "{:?}", rank.total);
+        assert!(share(rank.total.exposed_comm_ns, rank.total.total_ns) < 0.05, "{:?}", rank.total);
+        assert_eq!((rank.unlinked, rank.zero_length_gpu_events), (0, 0));
+    }
+    for step in job.ranks.iter().flat_map(|rank| &rank.steps) {
+        assert!(share(step.breakdown.idle_ns, step.breakdown.total_ns) < 0.02, "{step:?}");
+    }
+    let most = job.lateness.iter().map(|row| row.behind_ns).max().expect("ranks");
+    assert!(share(most, job.true_makespan_ns) < 0.03, "{:?}", job.lateness);
+}
+
+#[test]
+fn a_straggler_is_last_and_the_others_wait() {
+    let job = truth(&base().with_straggler(2, 130));
+    assert_eq!(job.latest_rank, Some(2));
+    assert!(lost(&job, "slow_compute") > job.true_makespan_ns / 10);
+    let waits: Vec<i64> = job.lateness.iter().map(|row| row.wait_ns).collect();
+    assert!((0..4).filter(|rank| *rank != 2).all(|rank| waits[rank] > 20 * waits[2].max(1)), "{waits:?}");
+    let steps = &job.ranks[0].steps;
+    assert!(steps[1].breakdown.exposed_comm_ns > steps[1].breakdown.total_ns / 10);
+}
+
+#[test]
+fn a_slow_host_starves_its_gpu() {
+    let healthy = truth(&base());
+    let job = truth(&base().with_slow_host(1, 3_000));
+    assert_eq!(job.latest_rank, Some(1));
+    assert!(lost(&job, "slow_host") > 0);
+    assert!(job.ranks[1].total.idle_ns > 5 * healthy.ranks[1].total.idle_ns);
+}
+
+#[test]
+fn lateness_is_inherited_over_groups() {
+    // Rank 0 is slow; its pipeline successor, rank 2, is then late among its own replicas.
+    let job = truth(&base().layers(8).with_inherited_lateness(150));
+    assert_eq!(job.latest_rank, Some(0));
+    let among_second_stage: Vec<_> =
+        job.collectives.iter().filter(|row| row.members == [2, 3] && row.peers.is_none()).collect();
+    assert!(!among_second_stage.is_empty());
+    let inherited =
+        among_second_stage.iter().filter(|row| row.last_rank == 2 && row.inherited_from == Some(0));
+    assert!(2 * inherited.count() > among_second_stage.len(), "{among_second_stage:?}");
+    assert!(job.lateness[0].behind_ns > 5 * job.lateness[2].behind_ns, "{:?}", job.lateness);
+}
+
+#[test]
+fn a_pipeline_has_bubbles() {
+    let job = truth(&base().layers(8).pipeline(4, 4));
+    let bubbles: Vec<_> = job.faults.iter().filter(|fault| fault.code == "pipeline_bubble").collect();
+    assert_eq!(bubbles.len(), 4);
+    assert!(bubbles.iter().all(|bubble| bubble.lost_ns > 0), "{bubbles:?}");
+    assert!(job.ranks[3].total.exposed_comm_ns > job.ranks[3].total.total_ns / 5);
+}
+
+#[test]
+fn an_all_reduce_after_the_backward_pass_is_exposed() {
+    let (overlapped, exposed) = (truth(&base()), truth(&base().with_exposed_all_reduce()));
+    assert!(exposed.ranks[0].total.exposed_comm_ns > 3 * overlapped.ranks[0].total.exposed_comm_ns);
+    assert!(lost(&exposed, "exposed_all_reduce") > 0);
+    let planted = &exposed.faults[0];
+    let difference = exposed.ranks[0].total.exposed_comm_ns - overlapped.ranks[0].total.exposed_comm_ns;
+    assert_eq!(planted.exposed_comm_ns, difference);
+}
+
+#[test]
+fn a_host_bound_step_idles_where_it_was_planted() {
+    let causes = [
+        (StallCause::StreamSynchronize, "cudaStreamSynchronize", 4_000_000),
+        (StallCause::Item, "aten::item", 4_000_000),
+        (StallCause::Malloc, "cudaMalloc", 4_000_000),
+        (StallCause::GarbageCollection, "Python GC", 60_000_000),
+    ];
+    for (cause, name, ns) in causes {
+        let plan = base().ranks(1).with_host_bound_step(0, 12, cause, ns);
+        let job = truth(&plan);
+        let fault = &job.faults[0];
+        assert!(fault.lost_ns > 3_000_000, "{name}: {fault:?}");
+        assert!(fault.idle_ns > 3_000_000 && fault.host_ns >= 4 * ns, "{name}: {fault:?}");
+        let idle: Vec<i64> =
+            job.ranks[0].steps.iter().map(|step| step.breakdown.idle_ns + step.lead_idle_ns).collect();
+        assert_eq!(idle.iter().max(), Some(&idle[2]), "{name}: {idle:?}");
+        let file = reread(&plan, 0);
+        let (start, end) = (fault.start_ns, fault.end_ns);
+        let step = &file.truth.steps[2];
+        assert!(step.start_ns <= start && end <= step.end_ns);
+        let inside = file
+            .spans()
+            .iter()
+            .filter(|span| span.name == name && span.start >= start && span.end <= end)
+            .count();
+        assert_eq!(inside, 4, "{name}");
+    }
+}
+
+#[test]
+fn a_data_loader_stall_idles_the_gpu() {
+    let plan = base().with_data_loader_stall(3, 12, 150_000_000);
+    let job = truth(&plan);
+    assert!(lost(&job, "data_loader_stall") > 50_000_000, "{:?}", job.faults);
+    let step = &job.ranks[3].steps[2];
+    assert!(step.lead_idle_ns >= 150_000_000);
+    assert!(job.collectives.iter().any(|row| row.last_rank == 3 && row.last_behind_ns > 50_000_000));
+    let file = reread(&plan, 3);
+    let loads = file.spans().iter().filter(|span| span.name.starts_with("enumerate(DataLoader)"));
+    assert_eq!(loads.filter(|span| span.end - span.start >= 150_000_000).count(), 1);
+}
+
+#[test]
+fn a_host_running_ahead_leads_more_and_more() {
+    let job = truth(&base().with_host_running_ahead());
+    let lead = |step: &gpuscope_testkit::StepTruth| step.window_ns - step.wall_ns;
+    let leads: Vec<i64> = job.ranks[0].steps.iter().map(lead).collect();
+    assert!(leads.windows(2).all(|pair| pair[0] < pair[1]), "{leads:?}");
+    let steps = &job.ranks[0].steps;
+    assert!(steps[3].end_ns < steps[1].start_ns + steps[1].window_ns);
+}
+
+#[test]
+fn a_graph_launches_many_kernels_at_once() {
+    let file = reread(&base().with_cuda_graph(), 0);
+    let spans = file.spans();
+    let graphs: Vec<_> = spans.iter().filter(|span| span.name == "cudaGraphLaunch").collect();
+    assert_eq!(graphs.len(), 4);
+    for graph in graphs {
+        let nodes = spans
+            .iter()
+            .filter(|span| span.category == "kernel" && span.correlation() == graph.correlation())
+            .inspect(|span| assert!(span.args["graph node id"].is_i64() && span.args["graph id"].is_i64()));
+        assert!(nodes.count() > 40);
+    }
+}
+
+#[test]
+fn an_allocation_spike_is_the_peak() {
+    let plan = base().with_allocation_spike(1, 12, 20 << 30);
+    let job = truth(&plan);
+    let (with, without) =
+        (job.ranks[1].memory_peak.expect("memory"), job.ranks[0].memory_peak.expect("memory"));
+    assert!(with.bytes - without.bytes > 15 << 30);
+    let step = &job.ranks[1].steps[2];
+    assert!((step.start_ns..step.end_ns).contains(&with.at_ns));
+}
+
+#[test]
+fn unlinked_and_empty_events_are_counted() {
+    let job = truth(&base().with_unlinked_kernels(0, 300).with_zero_length_events(1, 5));
+    let part = share(job.ranks[0].unlinked as i64, job.ranks[0].gpu_events as i64);
+    assert!((0.2..0.4).contains(&part), "{part}");
+    assert_eq!(job.ranks[1].unlinked, 0);
+    assert_eq!(job.ranks[1].zero_length_gpu_events, 20);
+}
+
+#[test]
+fn sync_rows_only_on_request() {
+    let count = |plan: &Plan| truth(plan).ranks[0].events_by_category.get("cuda_sync").copied().unwrap_or(0);
+    assert_eq!(count(&base()), 0);
+    assert!(count(&base().with_sync_rows()) > 20);
+}
+
+#[test]
+fn a_wrong_clock_changes_times_and_not_the_truth() {
+    let (exact, wrong) = (truth(&base()), truth(&base().with_clock(1, 3_000_000, 50_000)));
+    assert_eq!(exact.collectives, wrong.collectives);
+    assert_eq!(exact.ranks[0], wrong.ranks[0]);
+    let (before, after) = (&exact.ranks[1].collectives[0], &wrong.ranks[1].collectives[0]);
+    assert!(after.start_ns - before.start_ns >= 3_000_000);
+    assert_eq!(after.true_start_ns, before.true_start_ns);
+    assert_eq!(wrong.ranks[1].clock.drift_ppb, 50_000);
+}
+
+#[test]
+fn the_profilers_own_work_is_a_row_per_step() {
+    let file = reread(&base().with_profiler_overhead(250_000), 0);
+    let rows: Vec<_> = file.spans().iter().filter(|span| span.category == "overhead").collect();
+    assert_eq!(rows.len(), 4);
+    assert!(rows.iter().all(|row| row.end - row.start == 250_000 && row.pid == -1));
+}

@@ -1,0 +1,7 @@
+//! Holds the generator to what it claims: the files are valid, the truth is that of the files, the faults are there.
+
+mod exactness;
+mod faults;
+mod physics;
+mod reread;
+mod sizes;

@@ -1,9 +1,33 @@
 //! One module per question about a trace: a pure function from a view of one rank to a typed answer, and how
 //! the answers of several ranks merge.
 
+pub mod breakdown;
+pub mod info;
+pub mod kernels;
+mod lost;
+pub mod overlap;
+mod quality;
+mod sm_fill;
+mod step_marker;
+pub mod step_time;
+pub mod temporal;
+
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod testing;
+
 use gpuscope_table::Tabular;
 use gpuscope_trace::View;
 use serde::Serialize;
+
+pub use breakdown::Breakdown;
+pub use info::Info;
+pub use kernels::Kernels;
+pub use overlap::Overlap;
+pub use quality::quality;
+pub use step_marker::StepMarker;
+pub use temporal::Temporal;
 
 /// A question that can be put to many ranks: each rank answers from its own trace alone, small things only
 /// travel, and the merged answer is what the user sees.

@@ -1,1 +1,101 @@
-//! The gpuscope command line.
+//! The gpuscope command line as a library: [`run`] is the whole program, so that tests and the Python package
+//! call what people call.
+
+mod args;
+mod commands;
+mod exit;
+mod output;
+mod parse;
+mod progress;
+mod terminal;
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use clap::Parser;
+
+pub use exit::Exit;
+pub use terminal::Terminal;
+
+use args::Cli;
+use exit::Failure;
+
+/// Where a command writes, and what it knows about it.
+struct Console<'c> {
+    out: &'c mut dyn Write,
+    terminal: Terminal,
+}
+
+/// Runs one command: `arguments` begin with the program's name, results go to `out`, everything else to `err`.
+pub fn run(
+    arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
+    out: &mut dyn Write,
+    err: &mut dyn Write,
+    terminal: Terminal,
+) -> Exit {
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error, out, err, terminal),
+    };
+    guarded(err, |err| {
+        let mut console = Console { out, terminal };
+        match commands::run(cli.command, &mut console).and_then(|exit| {
+            console.out.flush()?;
+            Ok(exit)
+        }) {
+            Ok(exit) => exit,
+            Err(failure) => report(&failure, err),
+        }
+    })
+}
+
+/// Help and version are results; everything else that clap says is an error.
+fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write, terminal: Terminal) -> Exit {
+    let text = error.render();
+    let (stream, color): (&mut dyn Write, bool) =
+        if error.use_stderr() { (err, false) } else { (out, terminal.color) };
+    // Nothing is left to say if even this cannot be written.
+    let _ = if color { write!(stream, "{}", text.ansi()) } else { write!(stream, "{text}") };
+    if error.use_stderr() { Exit::USAGE } else { Exit::DONE }
+}
+
+fn report(failure: &Failure, err: &mut dyn Write) -> Exit {
+    for line in failure.messages() {
+        let _ = writeln!(err, "error: {line}");
+    }
+    if let Some(hint) = failure.hint() {
+        let _ = writeln!(err, "\nhint: {hint}");
+    }
+    failure.exit()
+}
+
+/// A panic is a bug of ours, whatever the input.
+fn guarded(err: &mut dyn Write, work: impl FnOnce(&mut dyn Write) -> Exit) -> Exit {
+    match catch_unwind(AssertUnwindSafe(|| work(err))) {
+        Ok(exit) => exit,
+        Err(_) => {
+            let _ = writeln!(
+                err,
+                "error: this is a bug in gpuscope {}\n\nhint: please report it, with the message above and the \
+                 command, at {}/issues",
+                env!("CARGO_PKG_VERSION"),
+                env!("CARGO_PKG_REPOSITORY"),
+            );
+            Exit::BUG
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_a_bug() {
+        let mut err = Vec::new();
+        let exit = guarded(&mut err, |_| panic!("on purpose"));
+        assert_eq!(exit, Exit::BUG);
+        assert!(String::from_utf8(err).unwrap().contains("please report it"));
+    }
+}

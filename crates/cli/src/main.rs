@@ -1,1 +1,13 @@
-fn main() {}
+//! The `gpuscope` command; everything it does is in the library.
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let terminal = gpuscope_cli::Terminal::detect();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let exit = gpuscope_cli::run(std::env::args_os(), &mut out, &mut io::stderr(), terminal);
+    // A reader that has gone away (`| head`) has seen what it wanted.
+    let _ = out.flush();
+    exit.into()
+}

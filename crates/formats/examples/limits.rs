@@ -24,18 +24,18 @@ fn main() {
         let n = gpuscope_formats::limits::scan(&padded);
         let (s, sc) = (t.elapsed().as_secs_f64(), cpu() - c);
         let (t, c) = (Instant::now(), cpu());
-        let l = gpuscope_formats::limits::parse(&text).unwrap();
+        let l = gpuscope_formats::limits::parse(&padded).unwrap();
         let (p, pc) = (t.elapsed().as_secs_f64(), cpu() - c);
         println!(
             "scan {s:.3}/{sc:.3} ({n}/{}) parse {p:.3}/{pc:.3} {:.2} GB/s ratio {:.2} rows {} elements {} heap/elem {:.0} strings {} {:?}",
             text.len(),
             text.len() as f64 / p / 1e9,
             pc / sc,
-            l.trace.len(),
-            l.trace.elements,
-            l.trace.heap_bytes() as f64 / l.trace.elements as f64,
-            l.trace.strings.len(),
-            l.trace.quality.first()
+            l.len(),
+            l.elements,
+            l.heap_bytes() as f64 / l.elements as f64,
+            l.strings.len(),
+            l.quality.first()
         );
     }
 }

@@ -2,8 +2,10 @@
 
 use std::io::{self, Read};
 
-use crate::chrome::{PADDING, skip_document};
-use crate::{Loaded, ReadError, ReadOptions, decompress, read};
+use gpuscope_trace::Trace;
+
+use crate::chrome::{Document, PADDING, skip_document};
+use crate::{ReadError, decompress};
 
 /// Text followed by the zero bytes that the scanner needs.
 pub fn padded(text: &[u8]) -> Vec<u8> {
@@ -31,7 +33,10 @@ pub fn inflate(compressed: &[u8]) -> io::Result<u64> {
     }
 }
 
-/// Parses text from memory into columns.
-pub fn parse(text: &[u8]) -> Result<Loaded, ReadError> {
-    read(text, ReadOptions::default())
+/// Parses a document made by [`padded`] into columns, straight from memory.
+pub fn parse(padded: &[u8]) -> Result<Trace, ReadError> {
+    let length = padded.len() - PADDING;
+    let mut document = Document::default();
+    let whole_to = document.feed(padded, 0, length, true)?;
+    Ok(document.finish(length - whole_to, None)?.trace)
 }

@@ -1,1 +1,13 @@
-//! Renders answers: terminal, JSON, CSV, HTML.
+//! Draws answers, one file per way of drawing. All of them work from the same tables; none computes anything.
+
+pub mod csv;
+pub mod html;
+pub mod json;
+pub mod markdown;
+mod page;
+pub mod terminal;
+mod text;
+pub mod units;
+
+pub use json::Envelope;
+pub use page::{Input, Page};

@@ -116,6 +116,17 @@ impl<'r, R> TableBuilder<'r, R> {
         self.column(name, Unit::None, doc, values)
     }
 
+    /// Columns that only some answers have.
+    #[must_use]
+    pub fn when(self, has: bool, columns: impl FnOnce(Self) -> Self) -> Self {
+        if has { columns(self) } else { self }
+    }
+
+    /// The rows described.
+    pub fn rows(&self) -> &'r [R] {
+        self.rows
+    }
+
     fn column(mut self, name: &'static str, unit: Unit, doc: &'static str, values: Values) -> Self {
         self.table.columns.push(Column { name, unit, doc, values });
         self
@@ -141,8 +152,9 @@ mod tests {
         let table = Table::of("kernels", "Kernels", &rows)
             .text("name", "The kernel's name", |row| row.0.to_string())
             .int("sum_ns", Unit::Ns, "Time in all launches", |row| row.1)
+            .when(rows.len() > 5, |table| table.int("rest", Unit::Count, "Not shown", |_| 0))
             .build();
-        assert_eq!(table.rows(), 2);
+        assert_eq!((table.rows(), table.column("rest")), (2, None));
         assert_eq!(table.column("sum_ns").unwrap().values, Values::Int(vec![Some(3), Some(5)]));
     }
 }

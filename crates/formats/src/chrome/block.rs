@@ -1,6 +1,6 @@
 //! Sixteen bytes at a time: the loads and comparisons the scanner is made of.
 //!
-//! This is the only module of the workspace that may use `unsafe`, for vector instructions. On other processors
+//! Vector instructions and unchecked loads need `unsafe`; each block says why it is sound. On other processors
 //! than x86-64 plain code does the same; the compiler makes vector code of it where it can.
 
 pub(super) const WIDTH: usize = 16;

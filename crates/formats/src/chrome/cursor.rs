@@ -297,9 +297,8 @@ impl<'t> Cursor<'t> {
         let negative = self.byte() == b'-';
         let first = self.pos + usize::from(negative);
         let (value, count) = self.long_digits(first);
-        let next = self.buffer.byte(first + count);
         // What goes on, has a fraction or an exponent takes the careful way.
-        if count == 0 || next.is_ascii_digit() || matches!(next, b'.' | b'e' | b'E') {
+        if count == 0 || !ENDS_NUMBER[self.buffer.byte(first + count) as usize] {
             return None;
         }
         self.pos = first + count;
@@ -330,8 +329,7 @@ impl<'t> Cursor<'t> {
             ns += fraction * POWERS_OF_TEN[3_usize.saturating_sub(decimals)];
             pos += 1 + decimals;
         }
-        let next = self.buffer.byte(pos);
-        if !usual || next.is_ascii_digit() || matches!(next, b'.' | b'e' | b'E') || ns > i64::MAX as u64 {
+        if !usual || !ENDS_NUMBER[self.buffer.byte(pos) as usize] || ns > i64::MAX as u64 {
             return self.unusual(number::us_to_ns);
         }
         self.pos = pos;
@@ -391,22 +389,29 @@ impl<'t> Cursor<'t> {
     /// Whether the next bytes are those of a literal.
     #[inline(always)]
     pub(super) fn is_literal(&self, literal: &Literal) -> bool {
-        let Ok(head) = self.block(0) else { return false };
-        if head.same(Block::load(&literal.head)) & literal.head_mask != literal.head_mask {
+        let (Ok(first), Ok(second)) = (self.block(0), self.block(WIDTH)) else { return false };
+        let same =
+            first.same(Block::load(&literal.head[0])) | second.same(Block::load(&literal.head[1])) << 16;
+        if same & literal.head_mask != literal.head_mask {
             return false;
         }
-        literal.rest.iter().enumerate().all(|(i, (want, mask))| {
-            self.block((i + 1) * WIDTH).is_ok_and(|have| have.same(Block::load(want)) & mask == *mask)
+        literal.rest.is_empty() || self.is_rest(&literal.rest)
+    }
+
+    fn is_rest(&self, rest: &[([u8; WIDTH], u32)]) -> bool {
+        rest.iter().enumerate().all(|(i, (want, mask))| {
+            self.block((i + 2) * WIDTH).is_ok_and(|have| have.same(Block::load(want)) & mask == *mask)
         })
     }
 }
 
-/// Bytes to compare with, in whole blocks; the masks say which bytes of a block count.
+/// Bytes to compare with, in whole blocks; the masks say which bytes of a block count. Two blocks hold nearly
+/// every literal and are compared at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Literal {
-    head: [u8; WIDTH],
+    head: [[u8; WIDTH]; 2],
     head_mask: u32,
-    rest: Vec<([u8; WIDTH], u32)>,
+    rest: Box<[([u8; WIDTH], u32)]>,
     pub(super) length: usize,
 }
 
@@ -418,10 +423,30 @@ impl Literal {
             (block, ((1u64 << bytes.len()) - 1) as u32)
         };
         let mut blocks = bytes.chunks(WIDTH).map(masked);
-        let (head, head_mask) = blocks.next().unwrap_or(([0; WIDTH], 0));
-        Literal { head, head_mask, rest: blocks.collect(), length: bytes.len() }
+        let (first, first_mask) = blocks.next().unwrap_or_default();
+        let (second, second_mask) = blocks.next().unwrap_or_default();
+        Literal {
+            head: [first, second],
+            head_mask: first_mask | second_mask << 16,
+            rest: blocks.collect(),
+            length: bytes.len(),
+        }
     }
 }
+
+/// Bytes that may follow a number: a comma, a closing bracket, white space.
+const ENDS_NUMBER: [bool; 256] = {
+    let mut ends = [false; 256];
+    let mut byte = 0;
+    while byte <= b' ' {
+        ends[byte as usize] = true;
+        byte += 1;
+    }
+    ends[b',' as usize] = true;
+    ends[b'}' as usize] = true;
+    ends[b']' as usize] = true;
+    ends
+};
 
 const POWERS_OF_TEN: [u64; 9] = [1, 10, 100, 1_000, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000];
 

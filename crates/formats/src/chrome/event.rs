@@ -93,6 +93,7 @@ impl EventReader {
     }
 
     /// Reads the event at the cursor's `{` and pushes it. Nothing is pushed unless the event is whole.
+    #[inline(never)]
     pub(super) fn read(&mut self, cursor: &mut Cursor<'_>) -> Step<()> {
         self.saw_event |= self.parse(cursor)?;
         self.builder.push(&self.record);

@@ -14,7 +14,7 @@ pub(super) fn take(metadata: &mut Metadata, key: &[u8], text: &[u8]) -> bool {
     };
     match (key, &value) {
         ("deviceProperties", Value::Array(devices)) => {
-            metadata.devices = devices.iter().filter_map(device).collect()
+            metadata.devices = devices.iter().filter_map(device).collect();
         }
         ("distributedInfo", Value::Object(info)) => metadata.distributed = Some(distributed(info)),
         ("baseTimeNanoseconds", _) => metadata.base_time_ns = int(&value),

@@ -89,7 +89,7 @@ impl Default for Shapes {
 
 impl Shapes {
     /// Reads the event at the cursor and pushes it.
-    #[inline]
+    #[inline(always)]
     pub(super) fn read(&mut self, reader: &mut EventReader, cursor: &mut Cursor<'_>) -> Step<()> {
         let start = cursor.pos;
         self.nodes[ROOT].recent = self.next_first[self.last_first];

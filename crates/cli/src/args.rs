@@ -1,0 +1,184 @@
+//! Every command and flag, in one place.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
+
+use crate::parse;
+
+/// Why were the GPUs slow? Reads PyTorch profiler traces and says where the time went.
+#[derive(Debug, Parser)]
+#[command(name = "gpuscope", version, max_term_width = 100, disable_help_subcommand = true)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// What is in the traces: ranks, devices, steps, time span, events by category
+    Info(Asked),
+    /// Where GPU time went: computation, exposed communication, exposed copies, idle; per rank, device and step
+    Breakdown {
+        /// Also split idle time: gaps shorter than this many microseconds are micro idle
+        #[arg(long, value_name = "X", value_parser = parse::positive)]
+        micro_idle_us: Option<f64>,
+        /// Without recorded steps: annotations whose name matches begin a step
+        #[arg(long, value_name = "REGEX")]
+        step_marker: Option<String>,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// Share of time the GPU computed, did something else, or idled
+    Temporal(Asked),
+    /// Kernels by time, and which kinds of work overlapped
+    Kernels {
+        /// Keep the N largest of each rank and kind, fold the rest into `others`
+        #[arg(long, value_name = "N")]
+        num_kernels: Option<usize>,
+        /// Keep the fewest that make up this share (0 to 1) of their kind's time
+        #[arg(long, value_name = "R", value_parser = parse::ratio)]
+        duration_ratio: Option<f64>,
+        /// Leave copies and memory sets out
+        #[arg(long)]
+        exclude_memory: bool,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// How much communication was hidden behind computation
+    Overlap(Asked),
+    /// What is wrong with the data; exit code 1 if anything is an error
+    Check(Asked),
+    /// Write a simulated eight-rank job with planted faults, and analyse it
+    Demo(Demo),
+    /// Print a completion script for a shell
+    Completions { shell: Shell },
+    /// The least that reading a file can cost on this machine, for benchmarks
+    #[command(hide = true)]
+    Limits {
+        file: PathBuf,
+        #[arg(long, value_enum)]
+        what: Limit,
+    },
+}
+
+/// What every question takes.
+#[derive(Debug, Args)]
+pub(crate) struct Asked {
+    /// Traces: files, folders, globs, tar or zip archives, or `-` for standard input
+    #[arg(required = true, value_name = "TRACE")]
+    pub traces: Vec<String>,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Selection")]
+pub(crate) struct SelectionArgs {
+    /// Only the files of this rank
+    #[arg(long, value_name = "N")]
+    pub rank: Option<u32>,
+    /// Only GPU events on this device
+    #[arg(long, value_name = "N")]
+    pub device: Option<i64>,
+    /// Only GPU events on this stream
+    #[arg(long, value_name = "N")]
+    pub stream: Option<i64>,
+    /// Only these steps: N, or A..B with both ends in
+    #[arg(long, value_name = "N|A..B", value_parser = parse::steps)]
+    pub step: Option<(i64, i64)>,
+    /// From this time on: nanoseconds after the rank's first event, or 20ms, 1.5s
+    #[arg(long, value_name = "TIME", value_parser = parse::time)]
+    pub from: Option<i64>,
+    /// Up to this time
+    #[arg(long, value_name = "TIME", value_parser = parse::time)]
+    pub to: Option<i64>,
+    /// Leave out what the last step launched: its GPU work may have been cut off
+    #[arg(long)]
+    pub drop_last_step: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Reading")]
+pub(crate) struct ReadingArgs {
+    /// Memory that traces may take at once [default: half of the machine's]
+    #[arg(long, value_name = "SIZE", value_parser = parse::size)]
+    pub memory: Option<u64>,
+    /// Rules that sort kernels into kinds, before the built-in ones
+    #[arg(long, value_name = "FILE")]
+    pub classify: Option<PathBuf>,
+    /// How paths tell the rank: the first group is the number
+    #[arg(long, value_name = "REGEX")]
+    pub rank_regex: Option<String>,
+    /// Which of several captures: its number (1 is the newest) or its folder
+    #[arg(long, value_name = "N|PATH")]
+    pub select_capture: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputArgs {
+    /// JSON on standard output
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+    /// CSV on standard output: the command's first table, or the one --table names
+    #[arg(long)]
+    pub csv: bool,
+    /// Write a file instead; its extension decides: .json .csv .html .md
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Only this table, for CSV and tables
+    #[arg(long, value_name = "NAME")]
+    pub table: Option<String>,
+    /// Colours in tables
+    #[arg(long, value_enum, default_value_t = Color::Auto, value_name = "WHEN")]
+    pub color: Color,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Color {
+    Auto,
+    Always,
+    Never,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Demo {
+    /// Folder to write the traces to
+    #[arg(short, long, value_name = "DIR", default_value = "gpuscope-demo")]
+    pub output: PathBuf,
+    /// How many ranks
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub ranks: Option<u32>,
+    /// About how large each rank's trace is, uncompressed: 20MB, 1GB
+    #[arg(long, value_name = "SIZE", value_parser = parse::size)]
+    pub bytes: Option<u64>,
+    /// Only write the traces, uncompressed, and print their paths
+    #[arg(long)]
+    pub only_write: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Limit {
+    /// Find every bracket and quote of the text
+    Scan,
+    /// Decompress and throw the text away
+    Inflate,
+    /// Parse the text from memory
+    Parse,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_sound() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,18 @@
+//! `gpuscope info`: about the files, so those without GPU work are in it too.
+
+use gpuscope_analysis::Info;
+use gpuscope_job::{JobOptions, Run};
+
+use super::options;
+use crate::Console;
+use crate::args::Asked;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    let output = Output::new(&asked.output, &asked.traces)?;
+    let options = JobOptions { keep_host_only: true, ..options(asked, console)? };
+    let outcome = Run::open(&asked.traces, options)?.ask(&Info)?;
+    output.write("info", &outcome, console)?;
+    Ok(Exit::DONE)
+}

@@ -1,0 +1,83 @@
+//! One short file per command.
+
+mod breakdown;
+mod check;
+mod completions;
+mod demo;
+mod info;
+mod kernels;
+mod limits;
+mod overlap;
+mod temporal;
+
+use gpuscope_analysis::Question;
+use gpuscope_job::{JobOptions, Run};
+use gpuscope_trace::{Criteria, KindRules, Ns};
+
+use crate::Console;
+use crate::args::{Asked, Command};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+use crate::progress::Bar;
+
+pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    match command {
+        Command::Info(asked) => info::run(&asked, console),
+        Command::Breakdown { asked, micro_idle_us, step_marker } => {
+            breakdown::run(&asked, micro_idle_us, step_marker, console)
+        }
+        Command::Temporal(asked) => temporal::run(&asked, console),
+        Command::Kernels { asked, num_kernels, duration_ratio, exclude_memory } => {
+            kernels::run(&asked, num_kernels, duration_ratio, exclude_memory, console)
+        }
+        Command::Overlap(asked) => overlap::run(&asked, console),
+        Command::Check(asked) => check::run(&asked, console),
+        Command::Demo(demo) => demo::run(&demo, console),
+        Command::Completions { shell } => completions::run(shell, console),
+        Command::Limits { file, what } => limits::run(&file, what, console),
+    }
+}
+
+/// Puts a question to the traces and shows the answer.
+fn answer<Q: Question>(
+    command: &str,
+    question: &Q,
+    asked: &Asked,
+    console: &mut Console<'_>,
+) -> Result<Exit, Failure> {
+    let output = Output::new(&asked.output, &asked.traces)?;
+    let outcome = Run::open(&asked.traces, options(asked, console)?)?.ask(question)?;
+    output.write(command, &outcome, console)?;
+    Ok(Exit::DONE)
+}
+
+fn options(asked: &Asked, console: &Console<'_>) -> Result<JobOptions, Failure> {
+    let (selection, reading) = (&asked.selection, &asked.reading);
+    let criteria = Criteria {
+        device: selection.device,
+        stream: selection.stream,
+        steps: selection.step,
+        from: selection.from.map(Ns),
+        to: selection.to.map(Ns),
+        drop_last_step: selection.drop_last_step,
+    };
+    Ok(JobOptions {
+        rank: selection.rank,
+        rank_regex: reading.rank_regex.clone(),
+        select_capture: reading.select_capture.clone(),
+        memory: reading.memory,
+        criteria,
+        rules: rules(reading.classify.as_deref())?,
+        progress: if console.terminal.watched { Some(Box::new(Bar::new())) } else { None },
+        ..JobOptions::default()
+    })
+}
+
+/// The built-in rules, after those of the user.
+fn rules(file: Option<&std::path::Path>) -> Result<KindRules, Failure> {
+    let Some(file) = file else { return Ok(KindRules::default()) };
+    let unreadable = |message: String| Failure::Unreadable { path: file.display().to_string(), message };
+    let text = std::fs::read_to_string(file).map_err(|error| unreadable(error.to_string()))?;
+    let own = KindRules::parse(&text).map_err(|error| unreadable(error.trim_end().to_owned()))?;
+    Ok(own.before(KindRules::default()))
+}

@@ -1,0 +1,93 @@
+//! Every command's table and JSON on one small trace.
+
+use crate::support::{Folder, host_only, rank};
+
+fn both(command: &[&str]) -> (String, serde_json::Value) {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json());
+    let mut arguments = command.to_vec();
+    arguments.push("@rank0.json");
+    let table = folder.run(&arguments);
+    assert_eq!((table.exit, table.err.as_str()), (0, ""));
+    arguments.push("--json");
+    (table.out, folder.run(&arguments).json())
+}
+
+macro_rules! snapshot {
+    ($name:ident, $($argument:literal),+) => {
+        #[test]
+        fn $name() {
+            let (table, json) = both(&[$($argument),+]);
+            insta::assert_snapshot!(concat!(stringify!($name), "_table"), table);
+            insta::assert_json_snapshot!(concat!(stringify!($name), "_json"), json);
+        }
+    };
+}
+
+snapshot!(info, "info");
+snapshot!(breakdown, "breakdown", "--micro-idle-us", "8");
+snapshot!(temporal, "temporal");
+snapshot!(kernels, "kernels");
+snapshot!(kernels_folded, "kernels", "--num-kernels", "0", "--exclude-memory");
+snapshot!(overlap, "overlap");
+snapshot!(check, "check");
+
+#[test]
+fn help() {
+    let folder = Folder::new();
+    insta::assert_snapshot!("help", folder.run(&["--help"]).out);
+    insta::assert_snapshot!("help_kernels", folder.run(&["kernels", "-h"]).out);
+    assert_eq!(folder.run(&["--version"]).out, format!("gpuscope {}\n", env!("CARGO_PKG_VERSION")));
+}
+
+#[test]
+fn a_lone_trace_without_gpu_work_is_answered_with_zeros() {
+    let folder = Folder::new();
+    folder.write("a.json", host_only().to_json());
+    let ran = folder.run(&["temporal", "@a.json", "--json"]);
+    assert_eq!(ran.json()["data"]["ranks"][0]["kernel_ns"], 0);
+}
+
+#[test]
+fn a_trace_without_gpu_work_beside_others_is_no_idle_rank() {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json()).write("rank1.json", host_only().to_json());
+    let ran = folder.run(&["temporal", "@", "--json"]);
+    assert_eq!(ran.ranks(), [0]);
+    assert_eq!(ran.inputs(), ["rank0.json", "rank1.json"]);
+    assert!(ran.codes().contains(&"host_only".to_owned()), "{:?}", ran.codes());
+    assert!(!ran.codes().contains(&"no_gpu_events".to_owned()), "{:?}", ran.codes());
+    assert_eq!(folder.run(&["info", "@", "--json"]).ranks(), [0, 1]);
+    assert_eq!(folder.run(&["temporal", "@", "--rank", "1", "--json"]).ranks(), [1]);
+}
+
+#[test]
+fn completions_are_printed() {
+    let ran = Folder::new().run(&["completions", "bash"]);
+    assert_eq!(ran.exit, 0);
+    assert!(ran.out.contains("_gpuscope") && ran.out.contains("--drop-last-step"));
+}
+
+#[test]
+fn the_demo_finds_what_it_planted() {
+    let folder = Folder::new();
+    let ran = folder.run(&["demo", "-o", "@demo", "--ranks", "2", "--bytes", "300kB"]);
+    assert_eq!((ran.exit, ran.err.as_str()), (0, ""));
+    assert!(ran.out.starts_with("Wrote 2 ranks to demo"), "{}", ran.out);
+    assert!(ran.out.contains("Every time found is the simulated one"), "{}", ran.out);
+    let written = folder.run(&["demo", "-o", "@plain", "--only-write", "--ranks", "2", "--bytes", "300kB"]);
+    assert_eq!(written.out, "plain/rank-0.json\nplain/rank-1.json\n");
+    let size = folder.read("plain/rank-0.json").len();
+    assert!((200_000..450_000).contains(&size), "{size}");
+}
+
+#[test]
+fn limits_are_measured() {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json());
+    for what in ["scan", "inflate", "parse"] {
+        let json = folder.run(&["limits", "@rank0.json", "--what", what]).json();
+        assert_eq!(json["what"], what);
+        assert_eq!(json["bytes"], folder.read("rank0.json").len());
+    }
+}

@@ -1,0 +1,10 @@
+//! The command line as people and scripts meet it: every test runs whole commands on files in a folder of its own.
+
+mod answers;
+mod captures;
+mod corpus;
+mod failures;
+mod inputs;
+mod output;
+mod selection;
+mod support;

@@ -1,0 +1,44 @@
+//! The same selection flags on every command.
+
+use crate::support::{Folder, rank};
+
+/// `kernel_ns` of each rank.
+fn kernel_ns(more: &[&str]) -> Vec<i64> {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json()).write("rank1.json", rank(1).to_json());
+    let mut arguments = vec!["temporal", "@", "--json"];
+    arguments.extend(more);
+    let json = folder.run(&arguments).json();
+    json["data"]["ranks"].as_array().unwrap().iter().map(|row| row["kernel_ns"].as_i64().unwrap()).collect()
+}
+
+#[test]
+fn parts_of_a_trace() {
+    // Kernels at 10..40, 110..150 and 30..60 (stream 20), a copy at 70..75; rank 1's first kernel starts 1 later.
+    assert_eq!(kernel_ns(&[]), [140_000, 139_000]);
+    assert_eq!(kernel_ns(&["--rank", "1"]), [139_000]);
+    assert_eq!(kernel_ns(&["--stream", "20"]), [30_000, 30_000]);
+    assert_eq!(kernel_ns(&["--device", "3"]), [0, 0]);
+    assert_eq!(kernel_ns(&["--step", "8"]), [40_000, 40_000]);
+    assert_eq!(kernel_ns(&["--step", "7..8"]), [140_000, 139_000]);
+    assert_eq!(kernel_ns(&["--drop-last-step"]), [65_000, 64_000]);
+    assert_eq!(kernel_ns(&["--from", "20000"]), [120_000, 120_000]);
+    assert_eq!(kernel_ns(&["--from", "20us", "--to", "65us"]), [30_000, 30_000]);
+}
+
+#[test]
+fn rules_of_the_user_come_first() {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json());
+    folder.write(
+        "rules.toml",
+        "[[rule]]\nkind = \"communication\"\nmatch = \"contains\"\nnames = [\"gemm\"]\n",
+    );
+    let comm = |more: &[&str]| {
+        let mut arguments = vec!["overlap", "@rank0.json", "--json"];
+        arguments.extend(more);
+        folder.run(&arguments).json()["data"]["ranks"][0]["comm_ns"].as_i64().unwrap()
+    };
+    assert_eq!(comm(&[]), 30_000);
+    assert_eq!(comm(&["--classify", "@rules.toml"]), 90_000);
+}

@@ -1,0 +1,91 @@
+//! What can keep a run from being answered. Every message names the input and says what was expected there.
+
+use std::io;
+use std::sync::Arc;
+
+use gpuscope_formats::ReadError;
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("{path}: {}", plain(.source))]
+    Io { path: String, source: io::Error },
+
+    #[error("{path}: {source}")]
+    NotATrace { path: String, source: ReadError },
+
+    #[error("{path}: expected {expected}")]
+    Archive { path: String, expected: String },
+
+    #[error("{path}: expected at least one trace in this folder, found {found}")]
+    NoTraces { path: String, found: String },
+
+    #[error("{pattern}: no file matches this pattern")]
+    NoMatch { pattern: String },
+
+    /// Nothing at all could be read; one error per input.
+    #[error("{}", first(.0))]
+    NoneReadable(Vec<Arc<Error>>),
+
+    #[error("--rank {wanted}: no input is of that rank; there {present}")]
+    NoSuchRank { wanted: u32, present: String },
+
+    #[error("--rank-regex {pattern}: {reason}")]
+    RankRegex { pattern: String, reason: String },
+
+    #[error("--select-capture {wanted}: no such capture; there {present}")]
+    NoSuchCapture { wanted: String, present: String },
+}
+
+impl Error {
+    pub(crate) fn io(path: &str, source: io::Error) -> Error {
+        Error::Io { path: path.to_owned(), source }
+    }
+
+    pub(crate) fn read(path: &str, source: ReadError) -> Error {
+        match source {
+            ReadError::Io(source) => Error::io(path, source),
+            source => Error::NotATrace { path: path.to_owned(), source },
+        }
+    }
+
+    /// Whether the request was wrong rather than the data.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Error::NoSuchRank { .. } | Error::RankRegex { .. } | Error::NoSuchCapture { .. })
+    }
+
+    /// The way out, where there is a usual one.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                Some("paths are taken from the current folder; quote a glob to have it matched here")
+            }
+            Error::Io { .. } | Error::NoSuchRank { .. } | Error::NoSuchCapture { .. } => None,
+            Error::NotATrace { .. } | Error::Archive { .. } => Some(
+                "gpuscope reads what torch.profiler's export_chrome_trace or tensorboard_trace_handler wrote, \
+                 plain, gzip or zstd",
+            ),
+            Error::NoTraces { .. } | Error::NoMatch { .. } => {
+                Some("give a trace, a folder of traces (one per rank), or `-` for standard input")
+            }
+            Error::NoneReadable(errors) => errors.first().and_then(|error| error.hint()),
+            Error::RankRegex { .. } => Some("the first group is the rank: --rank-regex 'worker(\\d+)'"),
+        }
+    }
+}
+
+/// The words of an I/O error without the number of the system's code.
+fn plain(source: &io::Error) -> String {
+    match source.kind() {
+        io::ErrorKind::NotFound => "no such file or folder".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => source.to_string(),
+    }
+}
+
+fn first(errors: &[Arc<Error>]) -> String {
+    match errors {
+        [] => "there is nothing to read".to_owned(),
+        [only] => only.to_string(),
+        [first, rest @ ..] => format!("{first} (and {} more inputs that cannot be read)", rest.len()),
+    }
+}

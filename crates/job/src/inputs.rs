@@ -1,0 +1,262 @@
+//! Which files a run is about: files, folders, globs, archives and standard input become a list of sources.
+
+use std::collections::HashSet;
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::archive;
+use crate::error::Error;
+use crate::natural;
+use crate::source::{Content, Head, Source, Stored};
+
+/// Standard input up to this size stays in memory.
+const SPOOL_BYTES: u64 = 256 << 20;
+
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub sources: Vec<Source>,
+    /// Inputs that gave nothing to read.
+    pub failures: Vec<Error>,
+}
+
+/// Finds the sources of a run, in the order of the arguments and by name within a folder.
+pub(crate) fn find(arguments: &[String], stdin: &mut dyn Read) -> Found {
+    let mut found = Found::default();
+    for argument in arguments {
+        if argument == "-" {
+            found.add(from_stdin(stdin));
+        } else if Path::new(argument).is_dir() {
+            found.add_folder(argument);
+        } else if !Path::new(argument).exists() && argument.contains(['*', '?', '[']) {
+            found.add_glob(argument);
+        } else {
+            found.add(from_file(argument, false));
+        }
+    }
+    found
+}
+
+impl Found {
+    fn add(&mut self, sources: Result<Vec<Source>, Error>) {
+        match sources {
+            Ok(sources) => self.sources.extend(sources),
+            Err(error) => self.failures.push(error),
+        }
+    }
+
+    fn add_folder(&mut self, folder: &str) {
+        if let Err(source) = fs::read_dir(folder) {
+            return self.failures.push(Error::io(folder, source));
+        }
+        let mut files = Vec::new();
+        Visited::default().walk(Path::new(folder), &mut files);
+        self.add_discovered(folder, files);
+    }
+
+    fn add_glob(&mut self, pattern: &str) {
+        let mut folders = Visited::default();
+        let mut files = Vec::new();
+        // A pattern that is none cannot match either.
+        for path in glob::glob(pattern).into_iter().flatten().filter_map(Result::ok) {
+            if path.is_dir() { folders.walk(&path, &mut files) } else { files.push(path) }
+        }
+        if files.is_empty() {
+            return self.failures.push(Error::NoMatch { pattern: pattern.to_owned() });
+        }
+        self.add_discovered(pattern, files);
+    }
+
+    fn add_discovered(&mut self, place: &str, files: Vec<PathBuf>) {
+        let before = self.sources.len() + self.failures.len();
+        let count = files.len();
+        for path in distinct(files) {
+            match from_file(&path.to_string_lossy(), true) {
+                Ok(sources) => self.sources.extend(sources.into_iter().filter(worth_reading)),
+                // An archive of something else is no business of ours.
+                Err(Error::NoTraces { .. }) => {}
+                Err(error) => self.failures.push(error),
+            }
+        }
+        if before == self.sources.len() + self.failures.len() {
+            self.failures.push(no_traces(place, count));
+        }
+    }
+}
+
+fn from_stdin(stdin: &mut dyn Read) -> Result<Vec<Source>, Error> {
+    let spooled = || -> io::Result<Stored> {
+        let mut bytes = Vec::new();
+        let more = stdin.take(SPOOL_BYTES).read_to_end(&mut bytes)? as u64 == SPOOL_BYTES;
+        if more {
+            archive::spool(bytes.as_slice().chain(stdin))
+        } else {
+            Ok(Stored::Memory(Arc::from(bytes)))
+        }
+    };
+    let stored = spooled().map_err(|source| Error::io("-", source))?;
+    sources_of("-", stored, false)
+}
+
+fn from_file(path: &str, discovered: bool) -> Result<Vec<Source>, Error> {
+    // A pipe such as `<(zcat …)` can be read only once.
+    let stored = match fs::metadata(path) {
+        Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
+            fs::File::open(path).and_then(archive::spool).map_err(|source| Error::io(path, source))?
+        }
+        _ => Stored::File(PathBuf::from(path)),
+    };
+    sources_of(path, stored, discovered)
+}
+
+/// The file itself, or the members of the archive that it is.
+fn sources_of(path: &str, stored: Stored, discovered: bool) -> Result<Vec<Source>, Error> {
+    let fail = |source| Error::io(path, source);
+    let head = stored.open().and_then(Head::of).map_err(fail)?;
+    if head.archive.is_some() {
+        let members = archive::members(path, &stored, head)?;
+        let count = members.len();
+        let wanted: Vec<Source> = members.into_iter().filter(worth_reading).collect();
+        return if wanted.is_empty() { Err(no_traces(path, count)) } else { Ok(wanted) };
+    }
+    let bytes = stored.bytes().map_err(fail)?;
+    let container = head.wrapping.name();
+    let path = path.to_owned();
+    Ok(vec![Source { path, content: Content::Whole(stored), bytes, head, container, discovered }])
+}
+
+/// Each file once, by name. A link `latest.json` beside what it points at is one trace, and the file's own name
+/// is the better one.
+fn distinct(files: Vec<PathBuf>) -> Vec<PathBuf> {
+    let mut seen = HashSet::new();
+    let (links, plain): (Vec<_>, Vec<_>) = files.into_iter().partition(|path| path.is_symlink());
+    let mut distinct: Vec<PathBuf> = plain
+        .into_iter()
+        .chain(links)
+        .filter(|path| seen.insert(path.canonicalize().unwrap_or_else(|_| path.clone())))
+        .collect();
+    distinct.sort_by_key(|path| natural::key(&path.to_string_lossy()));
+    distinct
+}
+
+/// Files beside the traces (scripts, logs, notes) are passed over by their first bytes and their name.
+fn worth_reading(source: &Source) -> bool {
+    source.looks_like_trace() || source.head.json
+}
+
+pub(crate) fn no_traces(path: &str, files: usize) -> Error {
+    let found = match files {
+        0 => "no file".to_owned(),
+        1 => "1 file, which is none".to_owned(),
+        files => format!("{files} files, none of which is one"),
+    };
+    Error::NoTraces { path: path.to_owned(), found }
+}
+
+/// The folders walked so far, so that links in a circle end.
+#[derive(Debug, Default)]
+struct Visited(HashSet<PathBuf>);
+
+impl Visited {
+    fn walk(&mut self, folder: &Path, files: &mut Vec<PathBuf>) {
+        let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+        if !self.0.insert(real) {
+            return;
+        }
+        let Ok(entries) = fs::read_dir(folder) else { return };
+        let mut links = Vec::new();
+        for entry in entries.filter_map(Result::ok) {
+            if entry.file_name().to_string_lossy().starts_with('.') {
+                continue;
+            }
+            let path = entry.path();
+            match (path.is_dir(), path.is_symlink()) {
+                // Links last, so that a folder is found under its own name first.
+                (true, true) => links.push(path),
+                (true, false) => self.walk(&path, files),
+                (false, _) => files.push(path),
+            }
+        }
+        for link in links {
+            self.walk(&link, files);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(found: &Found) -> Vec<&str> {
+        found.sources.iter().map(Source::base_name).collect()
+    }
+
+    fn find_in(path: &Path) -> Found {
+        find(&[path.to_string_lossy().into_owned()], &mut io::empty())
+    }
+
+    #[test]
+    fn a_folder_gives_its_traces_by_number_and_passes_the_rest_over() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["rank10.json", "rank2.json", "notes.txt", ".hidden.json"] {
+            fs::write(folder.path().join(name), "text").unwrap();
+        }
+        fs::create_dir(folder.path().join("sub")).unwrap();
+        fs::write(folder.path().join("sub/odd_name"), "{}").unwrap();
+        let found = find_in(folder.path());
+        assert_eq!(names(&found), ["rank2.json", "rank10.json", "odd_name"]);
+        assert!(found.failures.is_empty());
+    }
+
+    #[test]
+    fn a_folder_without_traces_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(find_in(folder.path()).failures[0].to_string().ends_with("found no file"));
+        fs::write(folder.path().join("notes.txt"), "text").unwrap();
+        assert!(find_in(folder.path()).failures[0].to_string().ends_with("1 file, which is none"));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_are_followed_once() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::create_dir(at("run")).unwrap();
+        fs::write(at("run/rank0.json"), "{}").unwrap();
+        symlink(folder.path(), at("run/circle")).unwrap();
+        symlink(at("run/rank0.json"), at("a_link.json")).unwrap();
+        symlink(at("run"), at("again")).unwrap();
+        assert_eq!(names(&find_in(folder.path())), ["rank0.json"]);
+        assert_eq!(names(&find_in(&at("again"))), ["rank0.json"]);
+    }
+
+    #[test]
+    fn a_glob_without_a_match_names_itself() {
+        let found = find(&["/nowhere/*.json".to_owned()], &mut io::empty());
+        assert_eq!(found.failures[0].to_string(), "/nowhere/*.json: no file matches this pattern");
+    }
+
+    #[test]
+    fn members_of_archives_are_inputs() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut tar = tar::Builder::new(Vec::new());
+        for (name, text) in [("job/rank1.json", "{}"), ("job/notes.txt", "hello"), ("job/rank0.json", "{}")] {
+            let mut header = tar::Header::new_gnu();
+            header.set_size(text.len() as u64);
+            tar.append_data(&mut header, name, text.as_bytes()).unwrap();
+        }
+        let plain = tar.into_inner().unwrap();
+        let packed = zstd::encode_all(&plain[..], 1).unwrap();
+        for (name, bytes) in [("job.tar", plain), ("job.bin", packed)] {
+            let path = folder.path().join(name);
+            fs::write(&path, bytes).unwrap();
+            let found = find_in(&path);
+            assert_eq!(names(&found), ["rank1.json", "rank0.json"]);
+            let mut text = String::new();
+            found.sources[0].with_reader(|reader| reader.read_to_string(&mut text).unwrap()).unwrap();
+            assert_eq!(text, "{}");
+        }
+    }
+}

@@ -1,0 +1,317 @@
+//! One run: the inputs as the user gave them, and the answer to a question put to all of their ranks.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use gpuscope_analysis::{Question, quality};
+use gpuscope_formats::Loaded;
+use gpuscope_trace::{Code, Criteria, Index, KindRules, Quality, Selection, Severity, Trace, View};
+use serde::Serialize;
+
+use crate::budget;
+use crate::captures::{self, Capture, Clue};
+use crate::error::Error;
+use crate::inputs;
+use crate::load::{self, Progress, Reading};
+use crate::ranks;
+use crate::source::Source;
+
+/// How to find, read and select.
+#[derive(Default)]
+pub struct JobOptions {
+    /// Only files of this rank.
+    pub rank: Option<u32>,
+    /// How names tell the rank; the first group is the number.
+    pub rank_regex: Option<String>,
+    /// Which of several captures: its number (1 is the newest) or its folder.
+    pub select_capture: Option<String>,
+    /// Bytes that traces may take in memory together; half of the machine's by default.
+    pub memory: Option<u64>,
+    /// Files read at once; `GPUSCOPE_THREADS` or one per core by default.
+    pub threads: Option<usize>,
+    pub criteria: Criteria,
+    pub rules: KindRules,
+    /// Ranks without GPU work are answered for even beside others that have some.
+    pub keep_host_only: bool,
+    pub progress: Option<Box<dyn Progress>>,
+}
+
+impl std::fmt::Debug for JobOptions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JobOptions").field("criteria", &self.criteria).finish_non_exhaustive()
+    }
+}
+
+/// What is known of one input that was read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct InputInfo {
+    pub path: String,
+    pub format: &'static str,
+    pub rank: u32,
+    /// Elements of the trace's event array.
+    pub events: u64,
+    /// Size as stored, before decompression.
+    pub bytes: u64,
+    pub world_size: Option<i64>,
+    pub container: &'static str,
+}
+
+/// An answer with what it rests on.
+#[derive(Clone, Debug)]
+pub struct Outcome<A> {
+    pub inputs: Vec<InputInfo>,
+    pub quality: Vec<Quality>,
+    pub answer: A,
+}
+
+#[derive(Debug)]
+pub struct Run {
+    sources: Vec<Source>,
+    /// What was named but gave nothing to read.
+    failures: Vec<Arc<Error>>,
+    /// The rank that names tell, by source.
+    named: Vec<Option<u32>>,
+    options: JobOptions,
+}
+
+/// What one trace leaves behind.
+struct Rank<L> {
+    info: InputInfo,
+    clue: Clue,
+    quality: Vec<Quality>,
+    has_gpu_work: bool,
+    local: L,
+}
+
+impl Run {
+    pub fn open(arguments: &[String], options: JobOptions) -> Result<Run, Error> {
+        Run::open_with(arguments, options, &mut io::stdin().lock())
+    }
+
+    /// As [`Run::open`], with something else for standard input.
+    pub fn open_with(arguments: &[String], options: JobOptions, stdin: &mut dyn Read) -> Result<Run, Error> {
+        let own = options.rank_regex.as_deref().map(ranks::compile).transpose()?;
+        let inputs::Found { sources, failures } = inputs::find(arguments, stdin);
+        let failures: Vec<Arc<Error>> = failures.into_iter().map(Arc::new).collect();
+        if sources.is_empty() {
+            return Err(Error::NoneReadable(failures));
+        }
+        let paths: Vec<&str> = sources.iter().map(|source| source.path.as_str()).collect();
+        let named = ranks::from_names(&paths, own.as_ref());
+        Ok(Run { sources, failures, named, options })
+    }
+
+    /// Puts a question to every rank and merges the answers.
+    pub fn ask<Q: Question>(&self, question: &Q) -> Result<Outcome<Q::Answer>, Error> {
+        let options = &self.options;
+        let reading = Reading {
+            threads: options.threads.unwrap_or_else(default_threads),
+            memory: options.memory.unwrap_or_else(budget::default_limit),
+            progress: options.progress.as_deref(),
+        };
+        let results = load::all(&self.sources, &reading, |i, loaded| self.rank(i, loaded, question));
+        let mut found = Vec::new();
+        let mut failures = self.failures.clone();
+        for (source, result) in self.sources.iter().zip(results) {
+            match result {
+                Ok(rank) => found.push(rank),
+                // A file of another kind that lies beside the traces and does not claim to be one.
+                Err(Error::NotATrace { .. }) if source.discovered && !source.looks_like_trace() => {}
+                Err(error) => failures.push(Arc::new(error)),
+            }
+        }
+        if found.is_empty() && failures.is_empty() {
+            return Err(inputs::no_traces(self.sources[0].folder(), self.sources.len()));
+        } else if found.is_empty() {
+            return Err(Error::NoneReadable(failures));
+        }
+        let unreadable = |error: &Arc<Error>| Quality::new(Code::UnreadableInput, 1, error.to_string());
+        let mut notes: Vec<Quality> = failures.iter().map(unreadable).collect();
+        let found = select_capture(found, options.select_capture.as_deref(), &mut notes)?;
+        notes.extend(across_ranks(&found));
+        let found = select_rank(found, options.rank)?;
+        Ok(outcome(question, found, notes, options.keep_host_only))
+    }
+
+    /// What one rank contributes; its trace ends here.
+    fn rank<Q: Question>(&self, i: usize, loaded: Loaded, question: &Q) -> Rank<Option<Q::Local>> {
+        let Loaded { trace, format, .. } = loaded;
+        let source = &self.sources[i];
+        let distributed = trace.metadata.distributed.as_ref();
+        let own = distributed.and_then(|distributed| u32::try_from(distributed.rank?).ok());
+        let rank = own.or(self.named[i]).unwrap_or(i as u32);
+        let info = InputInfo {
+            path: source.path.clone(),
+            format,
+            rank,
+            events: trace.elements,
+            bytes: source.bytes,
+            world_size: distributed.and_then(|distributed| distributed.world_size),
+            container: source.container,
+        };
+        let index = Index::new(self.options.rules.clone());
+        let clue = clue(source, rank, &trace, &index);
+        let has_gpu_work = !index.gpu(&trace).is_empty();
+        let wanted = self.options.rank.is_none_or(|wanted| wanted == rank);
+        let mut notes = trace.quality.clone();
+        let local = wanted.then(|| {
+            let everything = Selection::everything();
+            notes.extend(quality(rank, View { trace: &trace, index: &index, selection: &everything }));
+            let selection = Selection::new(&trace, &index, &self.options.criteria);
+            question.local(rank, View { trace: &trace, index: &index, selection: &selection })
+        });
+        for note in &mut notes {
+            note.rank = Some(rank);
+        }
+        Rank { info, clue, quality: notes, has_gpu_work, local }
+    }
+}
+
+fn default_threads() -> usize {
+    let asked = std::env::var("GPUSCOPE_THREADS").ok().and_then(|text| text.parse().ok());
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, usize::from))
+}
+
+fn clue(source: &Source, rank: u32, trace: &Trace, index: &Index) -> Clue {
+    // Only a set that was discovered can hold several captures; for the rest the walk over all rows is spared.
+    let span = if source.discovered { trace.extent() } else { None };
+    let base = trace.metadata.base_time_ns.unwrap_or(0);
+    let steps = index.steps(trace);
+    Clue {
+        rank,
+        path: source.path.clone(),
+        folder: source.folder().to_owned(),
+        stamp: captures::stamp(source.base_name()),
+        span: span.map(|(start, end)| (start.0.saturating_add(base), end.0.saturating_add(base))),
+        first_step: steps.first().map(|step| step.number),
+        discovered: source.discovered,
+    }
+}
+
+/// Keeps one capture, and says which others there are.
+fn select_capture<L>(
+    found: Vec<Rank<L>>,
+    wanted: Option<&str>,
+    notes: &mut Vec<Quality>,
+) -> Result<Vec<Rank<L>>, Error> {
+    let clues: Vec<Clue> = found.iter().map(|rank| rank.clue.clone()).collect();
+    let captures = captures::split(&clues);
+    let picked = captures::pick(&captures, &clues, wanted)?;
+    if captures.len() < 2 {
+        return Ok(found);
+    }
+    notes.push(other_captures(&captures, picked));
+    let left_out: BTreeSet<usize> = captures
+        .iter()
+        .enumerate()
+        .filter(|(i, _)| *i != picked)
+        .flat_map(|(_, capture)| capture.members.iter().copied())
+        .collect();
+    let kept = found.into_iter().enumerate().filter(|(i, _)| !left_out.contains(i));
+    Ok(kept.map(|(_, rank)| rank).collect())
+}
+
+fn other_captures(captures: &[Capture], picked: usize) -> Quality {
+    let others = captures.len() - 1;
+    let message = format!(
+        "{} captures are here; this is number {} ({}). --select-capture picks another: {}",
+        captures.len(),
+        picked + 1,
+        captures[picked].name,
+        captures::list(captures),
+    );
+    Quality::new(Code::OtherCaptures, others as u64, message)
+}
+
+/// What only shows when the ranks are seen side by side.
+fn across_ranks<L>(found: &[Rank<L>]) -> Vec<Quality> {
+    let mut notes = Vec::new();
+    let mut paths: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+    for rank in found {
+        paths.entry(rank.info.rank).or_default().push(&rank.info.path);
+    }
+    for (rank, paths) in paths.iter().filter(|(_, paths)| paths.len() > 1) {
+        let message =
+            format!("{} inputs are of rank {rank}, each is answered: {}", paths.len(), paths.join(", "));
+        notes.push(Quality::new(Code::DuplicateRank, paths.len() as u64, message).of_rank(*rank));
+    }
+    let world =
+        found.iter().filter_map(|rank| rank.info.world_size).max().and_then(|n| u64::try_from(n).ok());
+    if let Some(world) = world
+        && world > paths.len() as u64
+    {
+        let message = format!("{} of {world} ranks are here; what the others did is not known", paths.len());
+        notes.push(Quality::new(Code::MissingRanks, world - paths.len() as u64, message));
+    }
+    notes
+}
+
+fn select_rank<L>(found: Vec<Rank<L>>, wanted: Option<u32>) -> Result<Vec<Rank<L>>, Error> {
+    let Some(wanted) = wanted else { return Ok(found) };
+    let present: BTreeSet<u32> = found.iter().map(|rank| rank.info.rank).collect();
+    if !present.contains(&wanted) {
+        return Err(Error::NoSuchRank { wanted, present: listed(&present) });
+    }
+    Ok(found.into_iter().filter(|rank| rank.info.rank == wanted).collect())
+}
+
+/// `is rank 3`, `are ranks 0-3, 7`
+fn listed(ranks: &BTreeSet<u32>) -> String {
+    let mut spans: Vec<(u32, u32)> = Vec::new();
+    for rank in ranks {
+        match spans.last_mut() {
+            Some((_, last)) if *last + 1 == *rank => *last = *rank,
+            _ => spans.push((*rank, *rank)),
+        }
+    }
+    let span = |(first, last): &(u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
+    };
+    let spans: Vec<String> = spans.iter().map(span).collect();
+    format!("{} {}", if ranks.len() == 1 { "is rank" } else { "are ranks" }, spans.join(", "))
+}
+
+fn outcome<Q: Question>(
+    question: &Q,
+    found: Vec<Rank<Option<Q::Local>>>,
+    mut notes: Vec<Quality>,
+    keep_host_only: bool,
+) -> Outcome<Q::Answer> {
+    let any_gpu_work = found.iter().any(|rank| rank.has_gpu_work);
+    let inputs = found.iter().map(|rank| rank.info.clone()).collect();
+    let mut locals = Vec::new();
+    for rank in found {
+        let host_only = any_gpu_work && !rank.has_gpu_work;
+        notes.extend(rank.quality.into_iter().filter(|note| !(host_only && note.code == Code::NoGpuEvents)));
+        if host_only {
+            let message =
+                format!("{} has no GPU work, unlike the others: it is no idle rank", rank.info.path);
+            notes.push(Quality::new(Code::HostOnly, 1, message).of_rank(rank.info.rank));
+        }
+        if !host_only || keep_host_only {
+            locals.extend(rank.local.map(|local| (rank.info.rank, local)));
+        }
+    }
+    // Stable: inputs of one rank stay in the order given.
+    locals.sort_by_key(|(rank, _)| *rank);
+    let answer = question.merge(locals.into_iter().map(|(_, local)| local).collect());
+    notes.sort_by_key(|note| std::cmp::Reverse(note.severity));
+    Outcome { inputs, quality: notes, answer }
+}
+
+/// The most severe entry of a run.
+pub fn worst(quality: &[Quality]) -> Option<Severity> {
+    quality.iter().map(|note| note.severity).max()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranks_are_listed_in_spans() {
+        assert_eq!(listed(&BTreeSet::from([0, 1, 2, 7])), "are ranks 0-2, 7");
+        assert_eq!(listed(&BTreeSet::from([3])), "is rank 3");
+    }
+}

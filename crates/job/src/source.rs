@@ -1,0 +1,238 @@
+//! Where the bytes of one input come from, and what their first bytes tell.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use flate2::read::MultiGzDecoder;
+
+/// How the bytes are wrapped, recognised by content.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Wrapping {
+    #[default]
+    Plain,
+    Gzip,
+    Zstd,
+}
+
+impl Wrapping {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Wrapping::Plain => "plain",
+            Wrapping::Gzip => "gzip",
+            Wrapping::Zstd => "zstd",
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Archive {
+    Tar,
+    Zip,
+}
+
+/// What the first bytes tell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Head {
+    pub wrapping: Wrapping,
+    pub archive: Option<Archive>,
+    /// The decompressed text begins like JSON.
+    pub json: bool,
+}
+
+/// A tar header is one block of this size, its magic at byte 257.
+const BLOCK: usize = 512;
+
+impl Head {
+    pub(crate) fn of(mut input: impl Read) -> io::Result<Head> {
+        let raw = take(&mut input, 8 * BLOCK)?;
+        if raw.starts_with(b"PK\x03\x04") || raw.starts_with(b"PK\x05\x06") {
+            return Ok(Head { archive: Some(Archive::Zip), ..Head::default() });
+        }
+        let wrapping = wrapping_of(&raw);
+        // A damaged head says nothing here; the reader will say what is wrong and where.
+        let text = match wrapping {
+            Wrapping::Plain => raw,
+            Wrapping::Gzip => {
+                take(&mut MultiGzDecoder::new(Cursor::new(raw).chain(input)), BLOCK).unwrap_or_default()
+            }
+            Wrapping::Zstd => zstd::Decoder::new(Cursor::new(raw).chain(input))
+                .and_then(|mut decoder| take(&mut decoder, BLOCK))
+                .unwrap_or_default(),
+        };
+        let archive = (text.get(257..262) == Some(b"ustar")).then_some(Archive::Tar);
+        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
+        let json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
+        Ok(Head { wrapping, archive, json })
+    }
+}
+
+fn wrapping_of(raw: &[u8]) -> Wrapping {
+    match raw {
+        [0x1f, 0x8b, ..] => Wrapping::Gzip,
+        [0x28, 0xb5, 0x2f, 0xfd, ..] => Wrapping::Zstd,
+        _ => Wrapping::Plain,
+    }
+}
+
+fn take(input: &mut impl Read, most: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(most);
+    input.take(most as u64).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Bytes that can be opened again and again, from several threads.
+#[derive(Clone, Debug)]
+pub(crate) enum Stored {
+    File(PathBuf),
+    Memory(Arc<[u8]>),
+    /// A file of our own, removed with the last handle.
+    Spooled(Arc<tempfile::TempPath>),
+}
+
+impl Stored {
+    pub(crate) fn open(&self) -> io::Result<Box<dyn ReadSeek>> {
+        Ok(match self {
+            Stored::File(path) => Box::new(open_file(path)?),
+            Stored::Memory(bytes) => Box::new(Cursor::new(Arc::clone(bytes))),
+            Stored::Spooled(path) => Box::new(open_file(path)?),
+        })
+    }
+
+    pub(crate) fn bytes(&self) -> io::Result<u64> {
+        match self {
+            Stored::File(path) => Ok(std::fs::metadata(path)?.len()),
+            Stored::Memory(bytes) => Ok(bytes.len() as u64),
+            Stored::Spooled(path) => Ok(std::fs::metadata(path.as_ref())?.len()),
+        }
+    }
+}
+
+fn open_file(path: &Path) -> io::Result<File> {
+    let file = File::open(path)?;
+    if file.metadata()?.is_dir() {
+        return Err(io::Error::new(io::ErrorKind::IsADirectory, "expected a file, found a folder"));
+    }
+    Ok(file)
+}
+
+pub(crate) trait ReadSeek: Read + Seek + Send {}
+impl<T: Read + Seek + Send> ReadSeek for T {}
+
+#[derive(Clone, Debug)]
+pub(crate) enum Content {
+    Whole(Stored),
+    /// A member of an uncompressed tar archive.
+    Part {
+        archive: Stored,
+        offset: u64,
+        length: u64,
+    },
+    /// A member of a zip archive.
+    Zipped {
+        archive: Stored,
+        index: usize,
+    },
+}
+
+/// One input of a run: a trace, as far as one can tell before reading it.
+#[derive(Clone, Debug)]
+pub(crate) struct Source {
+    /// As shown to people; a member of an archive is `archive.tar!member`.
+    pub path: String,
+    pub content: Content,
+    pub bytes: u64,
+    pub head: Head,
+    /// In what it came: `plain`, `gzip`, `zstd`, `tar`, `zip`.
+    pub container: &'static str,
+    /// Found in a folder, a glob or an archive rather than named by the user.
+    pub discovered: bool,
+}
+
+impl Source {
+    /// Hands the bytes to `read`.
+    pub(crate) fn with_reader<T>(&self, read: impl FnOnce(&mut (dyn Read + Send)) -> T) -> io::Result<T> {
+        match &self.content {
+            Content::Whole(stored) => Ok(read(&mut stored.open()?)),
+            Content::Part { archive, offset, length } => {
+                let mut input = archive.open()?;
+                input.seek(SeekFrom::Start(*offset))?;
+                Ok(read(&mut input.take(*length)))
+            }
+            Content::Zipped { archive, index } => {
+                let mut archive = zip::ZipArchive::new(archive.open()?).map_err(io::Error::other)?;
+                let mut member = archive.by_index(*index).map_err(io::Error::other)?;
+                Ok(read(&mut member))
+            }
+        }
+    }
+
+    /// The last part of the name, which may say the rank.
+    pub(crate) fn base_name(&self) -> &str {
+        self.path.rsplit(['/', '\\', '!']).next().unwrap_or(&self.path)
+    }
+
+    /// Everything before the last part: the folder, or the archive and the folder in it.
+    pub(crate) fn folder(&self) -> &str {
+        let base = self.base_name().len();
+        self.path[..self.path.len() - base].trim_end_matches(['/', '\\', '!'])
+    }
+
+    /// Whether the name promises a trace, so that failing to read it is worth a word.
+    pub(crate) fn looks_like_trace(&self) -> bool {
+        let name = self.base_name().to_ascii_lowercase();
+        let plain = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+        [".json", ".pt.trace", ".trace", ".xplane.pb", ".pftrace"].iter().any(|end| plain.ends_with(end))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn source(path: &str) -> Source {
+        Source {
+            path: path.to_owned(),
+            content: Content::Whole(Stored::Memory(Arc::from(&b""[..]))),
+            bytes: 0,
+            head: Head::default(),
+            container: "plain",
+            discovered: true,
+        }
+    }
+
+    #[test]
+    fn the_head_tells_wrapping_and_archive() {
+        let json = Head::of(&b" \n{\"traceEvents\": []}"[..]).unwrap();
+        assert_eq!(json, Head { json: true, ..Head::default() });
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(b"[1]").unwrap();
+        let head = Head::of(&gzip.finish().unwrap()[..]).unwrap();
+        assert_eq!((head.wrapping, head.json), (Wrapping::Gzip, true));
+        let zstd = zstd::encode_all(&b"text"[..], 1).unwrap();
+        let head = Head::of(&zstd[..]).unwrap();
+        assert_eq!((head.wrapping, head.json), (Wrapping::Zstd, false));
+        assert_eq!(Head::of(&b"PK\x03\x04..."[..]).unwrap().archive, Some(Archive::Zip));
+        assert_eq!(Head::of(&b""[..]).unwrap(), Head::default());
+    }
+
+    #[test]
+    fn a_member_has_the_archive_for_a_folder() {
+        assert_eq!(source("a/b.tar!c/rank0.json").folder(), "a/b.tar!c");
+        assert_eq!(source("a/b.tar!rank0.json").folder(), "a/b.tar");
+        assert_eq!(source("rank0.json").folder(), "");
+    }
+
+    #[test]
+    fn names_that_promise_a_trace() {
+        for name in ["a.json", "a.json.gz", "h_1.2.pt.trace.json.zst", "x.xplane.pb", "A.JSON"] {
+            assert!(source(name).looks_like_trace(), "{name}");
+        }
+        for name in ["README.md", "train.py", "log.txt.gz", "json"] {
+            assert!(!source(name).looks_like_trace(), "{name}");
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Tables for an issue or a pull request.
+
+use std::io::{self, Write};
+
+use crate::page::Page;
+use crate::text;
+
+pub fn write(page: &Page<'_>, mut out: impl Write) -> io::Result<()> {
+    writeln!(out, "# gpuscope {}\n\n{}", page.command, escaped(&page.headline()))?;
+    for table in page.tables {
+        writeln!(out, "\n## {}\n", escaped(&table.title))?;
+        let headings: Vec<String> =
+            table.columns.iter().map(|column| escaped(&text::heading(column))).collect();
+        let rules: Vec<&str> =
+            table.columns.iter().map(|column| if text::is_number(column) { "---:" } else { "---" }).collect();
+        writeln!(out, "| {} |\n| {} |", headings.join(" | "), rules.join(" | "))?;
+        for row in 0..table.rows() {
+            let cells: Vec<String> =
+                table.columns.iter().map(|column| escaped(&text::cell(column, row))).collect();
+            writeln!(out, "| {} |", cells.join(" | "))?;
+        }
+    }
+    if let Some(verdict) = page.verdict() {
+        writeln!(out, "\n## Quality: {verdict}\n")?;
+        for note in page.quality {
+            writeln!(out, "- {}", escaped(&text::note(note)))?;
+        }
+    }
+    Ok(())
+}
+
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' => escaped.extend(['\\', c]),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            c => escaped.push(c),
+        }
+    }
+    escaped
+}

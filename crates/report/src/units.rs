@@ -1,0 +1,102 @@
+//! Numbers as people read them: scaled to a unit, with four digits that count.
+
+use gpuscope_table::Unit;
+
+/// A length of time.
+pub fn duration(ns: i64) -> String {
+    scaled(ns, &[("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)])
+}
+
+/// A size.
+pub fn bytes(bytes: i64) -> String {
+    scaled(bytes, &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)])
+}
+
+/// A whole number in groups of three.
+pub fn count(value: i64) -> String {
+    let digits = value.unsigned_abs().to_string();
+    let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
+    if value < 0 {
+        text.push('-');
+    }
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push('\u{202f}');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// An integer of a unit.
+pub fn int(value: i64, unit: Unit) -> String {
+    match unit {
+        Unit::Ns => duration(value),
+        Unit::Bytes => bytes(value),
+        Unit::Count => count(value),
+        Unit::Percent => value.to_string(),
+        Unit::GigabytesPerSecond => format!("{value} GB/s"),
+        // A point in time loses its meaning when rounded.
+        Unit::None | Unit::TimestampNs | Unit::Ratio => value.to_string(),
+    }
+}
+
+/// A float of a unit.
+pub fn float(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Ns if value.abs() >= 1_000.0 => duration(value.round() as i64),
+        Unit::Ns => format!("{} ns", digits(value)),
+        Unit::Bytes => bytes(value.round() as i64),
+        Unit::Percent => format!("{value:.1}"),
+        Unit::GigabytesPerSecond => format!("{} GB/s", digits(value)),
+        Unit::None | Unit::Count | Unit::TimestampNs | Unit::Ratio => digits(value),
+    }
+}
+
+/// The largest unit in which the value is at least one; the smallest unit has no fraction.
+fn scaled(value: i64, units: &[(&str, u64)]) -> String {
+    let magnitude = value.unsigned_abs();
+    let unit = units.iter().rev().find(|(_, size)| magnitude >= *size).unwrap_or(&units[0]);
+    if unit.1 == 1 {
+        return format!("{value} {}", unit.0);
+    }
+    format!("{} {}", digits(value as f64 / unit.1 as f64), unit.0)
+}
+
+/// Four digits that count, never more than the number has before its point.
+fn digits(value: f64) -> String {
+    let decimals = match value.abs() {
+        size if size >= 999.95 => 0,
+        size if size >= 99.995 => 1,
+        size if size >= 9.9995 => 2,
+        _ => 3,
+    };
+    format!("{value:.decimals$}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_scale() {
+        let shown: Vec<String> =
+            [0, 999, 1_000, 1_234_567, -1_234_567, 59_999_999_999, 7_200_000_000_000].map(duration).into();
+        assert_eq!(shown, ["0 ns", "999 ns", "1.000 µs", "1.235 ms", "-1.235 ms", "60.00 s", "7200 s"]);
+    }
+
+    #[test]
+    fn sizes_and_counts() {
+        assert_eq!(bytes(8_612_345), "8.612 MB");
+        assert_eq!(bytes(12), "12 B");
+        assert_eq!(count(1_234_567).replace('\u{202f}', " "), "1 234 567");
+        assert_eq!(count(-123), "-123");
+    }
+
+    #[test]
+    fn floats() {
+        assert_eq!(float(12.345, Unit::Percent), "12.3");
+        assert_eq!(float(1234.5, Unit::Ns), "1.235 µs");
+        assert_eq!(float(0.5, Unit::Ns), "0.500 ns");
+    }
+}

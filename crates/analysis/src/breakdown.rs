@@ -27,7 +27,7 @@ use gpuscope_trace::{Arg, Group, Interval, Kind, Ns, Row, Step, StepOrigin, Step
 use serde::Serialize;
 
 use crate::lost::launches_without_gpu_work;
-use crate::sm_fill::{Fill, Share};
+use crate::sm_fill::{Device, Fill, Share};
 use crate::step_time::{Candidate, StepTime, step_time};
 use crate::{Question, StepMarker};
 
@@ -267,7 +267,14 @@ fn hull(work: &[Work]) -> Option<Interval> {
 }
 
 fn devices_of(work: &[Work]) -> Vec<i64> {
-    work.iter().map(|w| w.device).collect::<std::collections::BTreeSet<_>>().into_iter().collect()
+    let mut devices: Vec<i64> = Vec::new();
+    for event in work {
+        if !devices.contains(&event.device) {
+            devices.push(event.device);
+        }
+    }
+    devices.sort_unstable();
+    devices
 }
 
 fn on_device(work: &[Work], device: i64) -> Vec<Work> {
@@ -275,10 +282,19 @@ fn on_device(work: &[Work], device: i64) -> Vec<Work> {
 }
 
 fn fill(work: &[Work], share: impl Fn(&Work) -> Option<Share>) -> Fill {
+    // A rank has a handful of devices: a list is searched faster than a map.
+    let mut devices: Vec<(i64, Device)> = Vec::new();
+    for (event, share) in work.iter().filter_map(|w| Some((w, share(w)?))) {
+        let known = devices.iter().position(|(device, _)| *device == event.device);
+        let place = known.unwrap_or_else(|| {
+            devices.push((event.device, Device::default()));
+            devices.len() - 1
+        });
+        devices[place].1.run(event.time, share);
+    }
     let mut all = Fill::default();
-    for device in devices_of(work) {
-        let kernels = work.iter().filter(|w| w.device == device);
-        all.add(Fill::of(kernels.filter_map(|w| Some((w.time, share(w)?)))));
+    for (_, device) in devices {
+        all.add(device.finish());
     }
     all
 }

@@ -95,7 +95,7 @@ impl Question for Info {
             backend: distributed.backend,
             nccl_version: distributed.nccl_version,
             process_groups: distributed.groups,
-            versions: about.versions.iter().cloned().collect(),
+            versions: about.versions.clone(),
             recording: about.recording,
             trace_name: about.trace_name.clone(),
             trace_id: about.trace_id.clone(),

@@ -93,6 +93,11 @@ impl Gpu {
         let trace = view.trace;
         let (launches, steps) = (view.index.launches(trace), view.steps());
         let mut gpu = Gpu { step_has_work: vec![false; steps.len()], ..Gpu::default() };
+        // How many GPU events each call launched, as far as it matters: one or more.
+        let mut counts = vec![0u8; trace.len()];
+        for call in view.index.gpu(trace).iter().filter_map(|event| launches.call(event.row)) {
+            counts[call as usize] = counts[call as usize].saturating_add(1);
+        }
         let mut busy_until: FxHashMap<(i64, i64), Ns> = FxHashMap::default();
         for event in view.index.gpu(trace).iter() {
             gpu.events += 1;
@@ -111,7 +116,7 @@ impl Gpu {
             };
             gpu.first_linked = gpu.first_linked.or(Some(event.start));
             gpu.before_launch += u64::from(event.start < launch);
-            gpu.by_shared_call += u64::from(launches.launched(call).len() > 1);
+            gpu.by_shared_call += u64::from(counts[call as usize] > 1);
             if let Some(step) = steps.at(launch) {
                 gpu.step_has_work[step] = true;
             }

@@ -34,41 +34,6 @@ pub(crate) struct Fill {
 }
 
 impl Fill {
-    /// Of the kernels on one device, in order of their start.
-    pub(crate) fn of(kernels: impl IntoIterator<Item = (Interval, Share)>) -> Fill {
-        let mut fill = Fill::default();
-        let mut running: BinaryHeap<Reverse<(Ns, Share)>> = BinaryHeap::new();
-        let mut sum = 0;
-        let mut now = Ns::ZERO;
-        for (time, share) in kernels {
-            while let Some(Reverse((end, ended))) =
-                running.peek().copied().filter(|next| next.0.0 <= time.start)
-            {
-                fill.pass(&mut now, end, sum);
-                sum -= i64::from(ended.0);
-                running.pop();
-            }
-            if running.is_empty() {
-                now = time.start;
-            }
-            fill.pass(&mut now, time.start, sum);
-            sum += i64::from(share.0);
-            running.push(Reverse((time.end, share)));
-        }
-        while let Some(Reverse((end, ended))) = running.pop() {
-            fill.pass(&mut now, end, sum);
-            sum -= i64::from(ended.0);
-        }
-        fill
-    }
-
-    fn pass(&mut self, now: &mut Ns, until: Ns, sum: i64) {
-        let time = until - *now;
-        self.filled += i128::from(time.0) * i128::from(sum.min(Share::WHOLE));
-        self.time += time;
-        *now = until;
-    }
-
     pub(crate) fn add(&mut self, other: Fill) {
         self.filled += other.filled;
         self.time += other.time;
@@ -81,15 +46,63 @@ impl Fill {
     }
 }
 
+/// Adds up the kernels of one device, which come in order of their start.
+#[derive(Debug, Default)]
+pub(crate) struct Device {
+    running: BinaryHeap<Reverse<(Ns, Share)>>,
+    /// Of the running kernels' shares.
+    sum: i64,
+    now: Ns,
+    fill: Fill,
+}
+
+impl Device {
+    pub(crate) fn run(&mut self, time: Interval, share: Share) {
+        while self.running.peek().is_some_and(|next| next.0.0 <= time.start) {
+            self.end_next();
+        }
+        if self.running.is_empty() {
+            self.now = time.start;
+        }
+        self.pass_until(time.start);
+        self.sum += i64::from(share.0);
+        self.running.push(Reverse((time.end, share)));
+    }
+
+    pub(crate) fn finish(mut self) -> Fill {
+        while !self.running.is_empty() {
+            self.end_next();
+        }
+        self.fill
+    }
+
+    fn end_next(&mut self) {
+        if let Some(Reverse((end, share))) = self.running.pop() {
+            self.pass_until(end);
+            self.sum -= i64::from(share.0);
+        }
+    }
+
+    fn pass_until(&mut self, until: Ns) {
+        let time = until - self.now;
+        self.fill.filled += i128::from(time.0) * i128::from(self.sum.min(Share::WHOLE));
+        self.fill.time += time;
+        self.now = until;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn pct(kernels: &[(i64, i64, f64)]) -> Option<f64> {
-        let kernel = |&(a, b, part): &(i64, i64, f64)| {
-            Share::new(part).map(|share| (Interval::new(Ns(a), Ns(b)), share))
-        };
-        Fill::of(kernels.iter().filter_map(kernel)).pct()
+        let mut device = Device::default();
+        for &(a, b, part) in kernels {
+            if let Some(share) = Share::new(part) {
+                device.run(Interval::new(Ns(a), Ns(b)), share);
+            }
+        }
+        device.finish().pct()
     }
 
     #[test]

@@ -7,7 +7,7 @@ use clap_complete::Shell;
 
 use crate::parse;
 
-/// Why were the GPUs slow? Reads PyTorch profiler traces and says where the time went.
+/// Why were the GPUs slow? Reads traces of torch.profiler and says where the time went.
 #[derive(Debug, Parser)]
 #[command(name = "gpuscope", version, max_term_width = 100, disable_help_subcommand = true)]
 pub(crate) struct Cli {

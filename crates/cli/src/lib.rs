@@ -72,19 +72,16 @@ fn report(failure: &Failure, err: &mut dyn Write) -> Exit {
 
 /// A panic is a bug of ours, whatever the input.
 fn guarded(err: &mut dyn Write, work: impl FnOnce(&mut dyn Write) -> Exit) -> Exit {
-    match catch_unwind(AssertUnwindSafe(|| work(err))) {
-        Ok(exit) => exit,
-        Err(_) => {
-            let _ = writeln!(
-                err,
-                "error: this is a bug in gpuscope {}\n\nhint: please report it, with the message above and the \
-                 command, at {}/issues",
-                env!("CARGO_PKG_VERSION"),
-                env!("CARGO_PKG_REPOSITORY"),
-            );
-            Exit::BUG
-        }
-    }
+    catch_unwind(AssertUnwindSafe(|| work(err))).unwrap_or_else(|_| {
+        let _ = writeln!(
+            err,
+            "error: this is a bug in gpuscope {}\n\nhint: please report it, with the message above and the \
+             command, at {}/issues",
+            env!("CARGO_PKG_VERSION"),
+            env!("CARGO_PKG_REPOSITORY"),
+        );
+        Exit::BUG
+    })
 }
 
 #[cfg(test)]

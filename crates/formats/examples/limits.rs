@@ -13,7 +13,7 @@ fn main() {
             print!("inflate {:.3} ({n}) ", t.elapsed().as_secs_f64());
             let t = Instant::now();
             let l =
-                gpuscope_formats::read(&text[..], gpuscope_formats::ReadOptions { pipelined: true }).unwrap();
+                gpuscope_formats::read(&text[..], gpuscope_formats::ReadOptions { pipelined: true, ..Default::default() }).unwrap();
             println!("pipelined {:.3} {}", t.elapsed().as_secs_f64(), l.trace.len());
         }
         return;

@@ -7,8 +7,6 @@ use std::thread::Scope;
 
 use crate::chrome::PADDING;
 
-/// Small enough for the second-level cache, large enough that nothing per chunk matters.
-const CHUNK: usize = 256 << 10;
 /// Room before the text of a chunk, for the unfinished end of the one before it.
 const HEADROOM: usize = 64 << 10;
 /// Chunks that a decompressing thread may be ahead.
@@ -29,8 +27,8 @@ impl Default for Chunk {
 }
 
 impl Chunk {
-    fn empty() -> Chunk {
-        Chunk { buffer: vec![0; HEADROOM + CHUNK + PADDING], start: HEADROOM, end: HEADROOM }
+    fn of(bytes: usize) -> Chunk {
+        Chunk { buffer: vec![0; HEADROOM + bytes.max(1) + PADDING], start: HEADROOM, end: HEADROOM }
     }
 
     /// Fills the chunk as far as the source gives; an error after some text comes with the next chunk.
@@ -78,12 +76,15 @@ pub(crate) trait Chunks {
 }
 
 /// Reads and decompresses on the calling thread.
-pub(crate) struct Inline<'r>(pub(crate) Box<dyn Read + Send + 'r>);
+pub(crate) struct Inline<'r> {
+    pub(crate) source: Box<dyn Read + Send + 'r>,
+    pub(crate) chunk_bytes: usize,
+}
 
 impl Chunks for Inline<'_> {
     fn next(&mut self, used: Option<Chunk>) -> io::Result<Chunk> {
-        let mut chunk = reusable(used);
-        chunk.fill(&mut self.0)?;
+        let mut chunk = reusable(used, self.chunk_bytes);
+        chunk.fill(&mut self.source)?;
         Ok(chunk)
     }
 }
@@ -98,12 +99,13 @@ impl Pipelined {
     pub(crate) fn spawn<'scope>(
         scope: &'scope Scope<'scope, '_>,
         mut source: Box<dyn Read + Send + 'scope>,
+        chunk_bytes: usize,
     ) -> Pipelined {
         let (send_filled, filled) = sync_channel(AHEAD);
         let (used, take_used) = sync_channel::<Chunk>(AHEAD + 2);
         scope.spawn(move || {
             loop {
-                let mut chunk = reusable(take_used.try_recv().ok());
+                let mut chunk = reusable(take_used.try_recv().ok(), chunk_bytes);
                 let result = chunk.fill(&mut source);
                 let done = result.is_err() || chunk.is_empty();
                 // A reader that has gone away has no use for more.
@@ -122,11 +124,12 @@ impl Chunks for Pipelined {
             // Full or closed: then the chunk is simply dropped.
             let _ = self.used.try_send(chunk);
         }
-        self.filled.recv().unwrap_or_else(|_| Ok(Chunk::empty()))
+        self.filled.recv().unwrap_or_else(|_| Ok(Chunk::default()))
     }
 }
 
 /// The chunk, unless it has grown for one long event: such a buffer is not kept.
-fn reusable(used: Option<Chunk>) -> Chunk {
-    used.filter(|chunk| chunk.buffer.len() == HEADROOM + CHUNK + PADDING).unwrap_or_else(Chunk::empty)
+fn reusable(used: Option<Chunk>, bytes: usize) -> Chunk {
+    let whole = HEADROOM + bytes.max(1) + PADDING;
+    used.filter(|chunk| chunk.buffer.len() == whole).unwrap_or_else(|| Chunk::of(bytes))
 }

@@ -5,6 +5,9 @@ mod chrome;
 mod chunks;
 mod decompress;
 pub mod limits;
+mod sniff;
+#[doc(hidden)]
+pub mod strict;
 
 use std::io::{self, Read};
 
@@ -26,10 +29,19 @@ pub struct Loaded {
     pub text_bytes: u64,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct ReadOptions {
     /// Decompress on a thread of its own: pays for a lone file, not where every core reads a file already.
     pub pipelined: bool,
+    /// Bytes of text taken in at a time.
+    pub chunk_bytes: usize,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        // Small enough for the second-level cache, large enough that nothing per chunk matters.
+        ReadOptions { pipelined: false, chunk_bytes: 256 << 10 }
+    }
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -45,9 +57,9 @@ pub enum ReadError {
 pub fn read(input: impl Read + Send, options: ReadOptions) -> Result<Loaded, ReadError> {
     let (compression, text) = decompress::open(input)?;
     let (parsed, text_bytes) = if options.pipelined && compression != Compression::None {
-        std::thread::scope(|scope| read_chunks(&mut Pipelined::spawn(scope, text)))?
+        std::thread::scope(|scope| read_chunks(&mut Pipelined::spawn(scope, text, options.chunk_bytes)))?
     } else {
-        read_chunks(&mut Inline(text))?
+        read_chunks(&mut Inline { source: text, chunk_bytes: options.chunk_bytes })?
     };
     Ok(Loaded { trace: parsed.trace, format: parsed.format, compression, text_bytes })
 }

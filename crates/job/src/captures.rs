@@ -56,7 +56,7 @@ pub(crate) fn split(clues: &[Clue]) -> Vec<Capture> {
     for (folder, members) in by_folder(clues) {
         units.extend(by_time(clues, folder, &members));
     }
-    units.sort_by(|a, b| (b.age, natural::key(b.folder)).cmp(&(a.age, natural::key(a.folder))));
+    units.sort_by_cached_key(|unit| std::cmp::Reverse((unit.age, natural::key(unit.folder))));
     let mut captures: Vec<Joined> = Vec::new();
     for unit in units {
         match captures.iter_mut().find(|capture| capture.takes(&unit, clues)) {

@@ -44,7 +44,7 @@ impl Error {
     pub(crate) fn read(path: &str, source: ReadError) -> Error {
         match source {
             ReadError::Io(source) => Error::io(path, source),
-            source => Error::NotATrace { path: path.to_owned(), source },
+            source @ ReadError::NotATrace { .. } => Error::NotATrace { path: path.to_owned(), source },
         }
     }
 

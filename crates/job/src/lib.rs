@@ -10,6 +10,7 @@ mod error;
 mod inputs;
 mod load;
 mod natural;
+mod peek;
 mod ranks;
 mod run;
 mod source;

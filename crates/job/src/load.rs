@@ -26,7 +26,7 @@ pub(crate) struct Reading<'r> {
 
 /// Reads every source and hands its trace to `take`; results come in the order of the sources.
 pub(crate) fn all<T: Send>(
-    sources: &[Source],
+    sources: &[&Source],
     reading: &Reading<'_>,
     take: impl Fn(usize, gpuscope_formats::Loaded) -> T + Sync,
 ) -> Vec<Result<T, Error>> {
@@ -34,21 +34,22 @@ pub(crate) fn all<T: Send>(
     let counter = Counter { done: AtomicU64::new(0), total, progress: reading.progress };
     let threads = reading.threads.clamp(1, sources.len().max(1));
     // A lone file gets the second core for decompression; many files keep all cores busy by themselves.
-    let options = ReadOptions { pipelined: sources.len() == 1 && reading.threads > 1 };
-    let one = |i: usize| read(&sources[i], options, &counter).map(|loaded| take(i, loaded));
+    let options =
+        ReadOptions { pipelined: sources.len() == 1 && reading.threads > 1, ..ReadOptions::default() };
+    let one = |i: usize| read(sources[i], options, &counter).map(|loaded| take(i, loaded));
     if threads == 1 {
         return (0..sources.len()).map(one).collect();
     }
 
     // The largest first, so that no large one is left for the end.
     let mut order: Vec<usize> = (0..sources.len()).collect();
-    order.sort_by_key(|i| std::cmp::Reverse(memory_of(&sources[*i])));
+    order.sort_by_key(|i| std::cmp::Reverse(memory_of(sources[*i])));
     let budget = Budget::new(reading.memory);
     let next = AtomicUsize::new(0);
     let results: Mutex<Vec<Option<Result<T, Error>>>> = Mutex::new(sources.iter().map(|_| None).collect());
     let work = || {
         while let Some(i) = order.get(next.fetch_add(1, Ordering::Relaxed)).copied() {
-            let share = budget.take(memory_of(&sources[i]));
+            let share = budget.take(memory_of(sources[i]));
             let result = one(i);
             drop(share);
             results.lock().unwrap_or_else(PoisonError::into_inner)[i] = Some(result);

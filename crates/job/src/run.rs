@@ -14,6 +14,7 @@ use crate::captures::{self, Capture, Clue};
 use crate::error::Error;
 use crate::inputs;
 use crate::load::{self, Progress, Reading};
+use crate::peek;
 use crate::ranks;
 use crate::source::Source;
 
@@ -110,10 +111,12 @@ impl Run {
             memory: options.memory.unwrap_or_else(budget::default_limit),
             progress: options.progress.as_deref(),
         };
-        let results = load::all(&self.sources, &reading, |i, loaded| self.rank(i, loaded, question));
+        let (wanted, peeked) = self.sources_of_rank()?;
+        let sources: Vec<&Source> = wanted.iter().map(|i| &self.sources[*i]).collect();
+        let results = load::all(&sources, &reading, |i, loaded| self.rank(wanted[i], loaded, question));
         let mut found = Vec::new();
         let mut failures = self.failures.clone();
-        for (source, result) in self.sources.iter().zip(results) {
+        for (source, result) in sources.into_iter().zip(results) {
             match result {
                 Ok(rank) => found.push(rank),
                 // A file of another kind that lies beside the traces and does not claim to be one.
@@ -129,9 +132,30 @@ impl Run {
         let unreadable = |error: &Arc<Error>| Quality::new(Code::UnreadableInput, 1, error.to_string());
         let mut notes: Vec<Quality> = failures.iter().map(unreadable).collect();
         let found = select_capture(found, options.select_capture.as_deref(), &mut notes)?;
-        notes.extend(across_ranks(&found));
+        notes.extend(across_ranks(&found, peeked));
         let found = select_rank(found, options.rank)?;
         Ok(outcome(question, found, notes, options.keep_host_only))
+    }
+
+    /// The sources to read, and all ranks that are there if known without reading. For one rank of many, files
+    /// that say at their beginning that they are of another are passed over; only where every file does, and no
+    /// rank occurs twice, as captures can be told apart only by what is in them.
+    fn sources_of_rank(&self) -> Result<(Vec<usize>, BTreeSet<u32>), Error> {
+        let all = || (0..self.sources.len()).collect::<Vec<_>>();
+        let Some(wanted) = self.options.rank.filter(|_| self.sources.len() > 1) else {
+            return Ok((all(), BTreeSet::new()));
+        };
+        let Some(ranks) = self.sources.iter().map(peek::rank).collect::<Option<Vec<u32>>>() else {
+            return Ok((all(), BTreeSet::new()));
+        };
+        let distinct: BTreeSet<u32> = ranks.iter().copied().collect();
+        if distinct.len() < ranks.len() {
+            return Ok((all(), BTreeSet::new()));
+        }
+        match ranks.iter().position(|rank| *rank == wanted) {
+            Some(i) => Ok((vec![i], distinct)),
+            None => Err(Error::NoSuchRank { wanted, present: listed(&distinct) }),
+        }
     }
 
     /// What one rank contributes; its trace ends here.
@@ -174,19 +198,22 @@ fn default_threads() -> usize {
 }
 
 fn clue(source: &Source, rank: u32, trace: &Trace, index: &Index) -> Clue {
-    // Only a set that was discovered can hold several captures; for the rest the walk over all rows is spared.
-    let span = if source.discovered { trace.extent() } else { None };
-    let base = trace.metadata.base_time_ns.unwrap_or(0);
-    let steps = index.steps(trace);
-    Clue {
+    let mut clue = Clue {
         rank,
         path: source.path.clone(),
         folder: source.folder().to_owned(),
         stamp: captures::stamp(source.base_name()),
-        span: span.map(|(start, end)| (start.0.saturating_add(base), end.0.saturating_add(base))),
-        first_step: steps.first().map(|step| step.number),
         discovered: source.discovered,
+        ..Clue::default()
+    };
+    // Only a set that was discovered can hold several captures; for the rest the walk over all rows is spared.
+    if source.discovered {
+        let base = trace.metadata.base_time_ns.unwrap_or(0);
+        clue.span =
+            trace.extent().map(|(start, end)| (start.0.saturating_add(base), end.0.saturating_add(base)));
+        clue.first_step = index.steps(trace).first().map(|step| step.number);
     }
+    clue
 }
 
 /// Keeps one capture, and says which others there are.
@@ -224,8 +251,8 @@ fn other_captures(captures: &[Capture], picked: usize) -> Quality {
     Quality::new(Code::OtherCaptures, others as u64, message)
 }
 
-/// What only shows when the ranks are seen side by side.
-fn across_ranks<L>(found: &[Rank<L>]) -> Vec<Quality> {
+/// What only shows when the ranks are seen side by side; `present` are ranks that are there but were not read.
+fn across_ranks<L>(found: &[Rank<L>], mut present: BTreeSet<u32>) -> Vec<Quality> {
     let mut notes = Vec::new();
     let mut paths: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     for rank in found {
@@ -238,11 +265,13 @@ fn across_ranks<L>(found: &[Rank<L>]) -> Vec<Quality> {
     }
     let world =
         found.iter().filter_map(|rank| rank.info.world_size).max().and_then(|n| u64::try_from(n).ok());
+    present.extend(paths.keys());
+    let present = present.len() as u64;
     if let Some(world) = world
-        && world > paths.len() as u64
+        && world > present
     {
-        let message = format!("{} of {world} ranks are here; what the others did is not known", paths.len());
-        notes.push(Quality::new(Code::MissingRanks, world - paths.len() as u64, message));
+        let message = format!("{present} of {world} ranks are here; what the others did is not known");
+        notes.push(Quality::new(Code::MissingRanks, world - present, message));
     }
     notes
 }

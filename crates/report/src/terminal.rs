@@ -76,14 +76,23 @@ pub fn write_table(table: &Table, style: Style, mut out: impl Write) -> io::Resu
     Ok(())
 }
 
+/// How a column's cells are aligned, and made to fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    Number,
+    /// Shortened in the middle.
+    Name,
+    /// Broken into lines.
+    Prose,
+}
+
 /// A column as it will be drawn: a cell is one line or, for prose, several.
 #[derive(Clone, Debug)]
 struct Drawn {
     name: String,
     heading: Vec<String>,
     cells: Vec<Vec<String>>,
-    number: bool,
-    prose: bool,
+    shape: Shape,
     /// Says which thing a row is about.
     label: bool,
     /// Repeated where a table is cut into blocks.
@@ -100,26 +109,35 @@ impl Drawn {
         let words = name.split(' ').map(text::width).max().unwrap_or(0);
         let width = cells.iter().flatten().map(|cell| text::width(cell)).max().unwrap_or(0).max(words);
         let heading = text::wrap(&name, width);
-        let (number, label) = (text::is_number(column), column.unit == Unit::None);
-        Drawn { name, heading, cells, number, prose: column.name == PROSE, label, key: false, width }
+        let shape = match column.name {
+            _ if text::is_number(column) => Shape::Number,
+            PROSE => Shape::Prose,
+            _ => Shape::Name,
+        };
+        let label = column.unit == Unit::None;
+        Drawn { name, heading, cells, shape, label, key: false, width }
     }
 
     /// A text that may be too long for the table.
     fn is_long(&self, least: usize) -> bool {
-        !self.number && self.width > least
+        self.shape != Shape::Number && self.width > least
     }
 
     fn shrink(&mut self, width: usize) {
         self.width = width;
         for cell in &mut self.cells {
             let whole = cell.join(" ");
-            *cell = if self.prose { text::wrap(&whole, width) } else { vec![text::shorten(&whole, width)] };
+            *cell = if self.shape == Shape::Prose {
+                text::wrap(&whole, width)
+            } else {
+                vec![text::shorten(&whole, width)]
+            };
         }
     }
 
     fn padded(&self, text: &str) -> String {
         let blank = " ".repeat(self.width.saturating_sub(text::width(text)));
-        if self.number { format!("{blank}{text}") } else { format!("{text}{blank}") }
+        if self.shape == Shape::Number { format!("{blank}{text}") } else { format!("{text}{blank}") }
     }
 
     /// The heading or a cell, line by line; a heading stands on the last line, a cell on the first.
@@ -155,7 +173,9 @@ fn fit(columns: &mut Vec<Drawn>, width: usize) -> Vec<String> {
         let long = columns.iter_mut().filter(|column| column.is_long(least));
         if let Some(column) = long.max_by_key(|column| column.width) {
             column.width = column.width.saturating_sub(over).max(least);
-        } else if let Some(last) = columns.iter().rposition(|column| column.number && !column.key) {
+        } else if let Some(last) =
+            columns.iter().rposition(|column| column.shape == Shape::Number && !column.key)
+        {
             left_out.insert(0, columns.remove(last).name);
         } else {
             break;
@@ -163,7 +183,7 @@ fn fit(columns: &mut Vec<Drawn>, width: usize) -> Vec<String> {
     }
     // What the last column left out freed beyond need goes to the text.
     let spare = width.saturating_sub(total(columns));
-    for column in columns.iter_mut().filter(|column| !column.number) {
+    for column in columns.iter_mut().filter(|column| column.shape != Shape::Number) {
         let room = column.width + if left_out.is_empty() || column.width != least { 0 } else { spare };
         column.shrink(room);
     }

@@ -34,10 +34,9 @@ pub fn int(value: i64, unit: Unit) -> String {
         Unit::Ns => duration(value),
         Unit::Bytes => bytes(value),
         Unit::Count => count(value),
-        Unit::Percent => value.to_string(),
         Unit::GigabytesPerSecond => format!("{value} GB/s"),
         // A point in time loses its meaning when rounded.
-        Unit::None | Unit::TimestampNs | Unit::Ratio => value.to_string(),
+        Unit::None | Unit::TimestampNs | Unit::Percent | Unit::Ratio => value.to_string(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! What a trace says about itself besides its events.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 /// One entry of `deviceProperties`.
@@ -65,9 +67,9 @@ pub struct Metadata {
     pub schema_version: Option<i64>,
     pub display_time_unit: Option<String>,
     /// `cuda_runtime_version`, `hip_driver_version`, `cupti_version`, …
-    pub versions: Vec<(String, String)>,
+    pub versions: BTreeMap<String, String>,
     /// Every other top-level entry that is a plain value.
-    pub other: Vec<(String, String)>,
+    pub other: BTreeMap<String, String>,
     /// Log lines the producer left in the file.
     pub log: Vec<String>,
 }

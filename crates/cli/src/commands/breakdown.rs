@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure};
 pub(crate) fn run(
     asked: &Asked,
     micro_idle_us: Option<f64>,
-    step_marker: Option<String>,
+    step_marker: Option<&str>,
     console: &mut Console<'_>,
 ) -> Result<Exit, Failure> {
     let mut question =
@@ -22,8 +22,8 @@ pub(crate) fn run(
     answer("breakdown", &question, asked, console)
 }
 
-fn marker(pattern: String) -> Result<StepMarker, Failure> {
-    let expression = Regex::new(&pattern).map_err(|error| {
+fn marker(pattern: &str) -> Result<StepMarker, Failure> {
+    let expression = Regex::new(pattern).map_err(|error| {
         Failure::usage(
             format!("--step-marker {pattern}: {error}"),
             "the expression is matched against the names of annotations: --step-marker '^train_step'",

@@ -13,17 +13,17 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
 #[derive(Debug, Default, Serialize)]
-struct Entries {
+struct Findings {
     errors: usize,
     warnings: usize,
     infos: usize,
     entries: Vec<Quality>,
 }
 
-impl Entries {
-    fn new(quality: &[Quality]) -> Entries {
+impl Findings {
+    fn new(quality: &[Quality]) -> Findings {
         let count = |severity| quality.iter().filter(|note| note.severity == severity).count();
-        Entries {
+        Findings {
             errors: count(Severity::Error),
             warnings: count(Severity::Warning),
             infos: count(Severity::Info),
@@ -32,12 +32,11 @@ impl Entries {
     }
 }
 
-impl Tabular for Entries {
+impl Tabular for Findings {
     fn tables(&self) -> Vec<Table> {
-        let name = |value: &dyn erased::Named| value.name();
         let table = Table::of("entries", "Quality of the data", &self.entries)
-            .text("severity", "info, warning or error", |note| name(&note.severity))
-            .text("code", "The stable name of the finding", |note| name(&note.code))
+            .text("severity", "info, warning or error", |note| name(note.severity))
+            .text("code", "The stable name of the finding", |note| name(note.code))
             .int("rank", Unit::None, "The rank it concerns", |note| note.rank.map(i64::from))
             .int("count", Unit::Count, "How often", |note| note.count as i64)
             .text("message", "In words", |note| note.message.clone())
@@ -46,22 +45,10 @@ impl Tabular for Entries {
     }
 }
 
-/// Stable names come from serialisation, so that tables and JSON cannot differ.
-mod erased {
-    use serde::Serialize;
-
-    pub(super) trait Named {
-        fn name(&self) -> String;
-    }
-
-    impl<T: Serialize> Named for T {
-        fn name(&self) -> String {
-            match serde_json::to_value(self) {
-                Ok(serde_json::Value::String(name)) => name,
-                _ => String::new(),
-            }
-        }
-    }
+/// The name as JSON has it, so that tables and JSON cannot differ.
+fn name(value: impl Serialize) -> Option<String> {
+    let value = serde_json::to_value(value).ok()?;
+    value.as_str().map(str::to_owned)
 }
 
 /// Asks nothing of the ranks: reading them is the check.
@@ -69,12 +56,12 @@ struct Nothing;
 
 impl Question for Nothing {
     type Local = ();
-    type Answer = Entries;
+    type Answer = Findings;
 
     fn local(&self, _rank: u32, _view: View<'_>) {}
 
-    fn merge(&self, _locals: Vec<()>) -> Entries {
-        Entries::default()
+    fn merge(&self, _locals: Vec<()>) -> Findings {
+        Findings::default()
     }
 }
 
@@ -83,7 +70,7 @@ pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Fail
     let options = JobOptions { keep_host_only: true, ..options(asked, console)? };
     let Outcome { inputs, quality, .. } = Run::open(&asked.traces, options)?.ask(&Nothing)?;
     let exit = if worst(&quality) == Some(Severity::Error) { Exit::FOUND } else { Exit::DONE };
-    let answer = Entries::new(&quality);
+    let answer = Findings::new(&quality);
     output.write("check", &Outcome { inputs, quality, answer }, console)?;
     Ok(exit)
 }

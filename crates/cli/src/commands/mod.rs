@@ -24,7 +24,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
     match command {
         Command::Info(asked) => info::run(&asked, console),
         Command::Breakdown { asked, micro_idle_us, step_marker } => {
-            breakdown::run(&asked, micro_idle_us, step_marker, console)
+            breakdown::run(&asked, micro_idle_us, step_marker.as_deref(), console)
         }
         Command::Temporal(asked) => temporal::run(&asked, console),
         Command::Kernels { asked, num_kernels, duration_ratio, exclude_memory } => {

@@ -5,6 +5,7 @@ use std::path::Path;
 use crate::support::Folder;
 
 #[test]
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn every_command_answers_every_trace() {
     let Some(corpus) = std::env::var_os("GPUSCOPE_CORPUS") else {
         eprintln!("skipped: GPUSCOPE_CORPUS is not set, so no real trace is read");

@@ -27,6 +27,23 @@ fn parts_of_a_trace() {
 }
 
 #[test]
+fn one_rank_of_many_is_read_alone() {
+    let folder = Folder::new();
+    for n in 0..3 {
+        folder.write(&format!("job/{n}.json"), rank(n).to_json());
+    }
+    // Damage behind the first bytes of another rank is not even seen.
+    let text = rank(3).to_json();
+    folder.write("job/3.json", &text[..text.len() / 2]);
+    let ran = folder.run(&["temporal", "@job", "--rank", "1", "--json"]);
+    assert_eq!((ran.ranks(), ran.inputs()), (vec![1], vec!["1.json".to_owned()]));
+    assert!(!ran.codes().contains(&"truncated".to_owned()));
+    let ran = folder.run(&["temporal", "@job", "--rank", "7"]);
+    assert_eq!(ran.exit, 2);
+    assert!(ran.err.ends_with("there are ranks 0-3\n"), "{}", ran.err);
+}
+
+#[test]
 fn rules_of_the_user_come_first() {
     let folder = Folder::new();
     folder.write("rank0.json", rank(0).to_json());

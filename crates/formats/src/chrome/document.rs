@@ -12,7 +12,7 @@ use super::resync::next_event;
 use super::shape::Shapes;
 use super::skip::Skipper;
 use super::{escape, xla};
-use crate::ReadError;
+use crate::{ReadError, sniff};
 
 /// One event or metadata value may be this long; what is longer is damage, or of no use to anyone.
 const LONGEST_VALUE: usize = 64 << 20;
@@ -117,6 +117,7 @@ impl Document {
     }
 
     fn start(&mut self, cursor: &mut Cursor<'_>) -> Result<Result<(), Stop>, ReadError> {
+        let head = cursor.rest();
         cursor.skip_space();
         if cursor.is_at_end() {
             return Ok(Err(Stop::Incomplete));
@@ -127,7 +128,10 @@ impl Document {
                 self.bare_array = true;
                 State::Events
             }
-            _ => return Err(self.not_a_trace("a JSON object or array")),
+            _ => {
+                let guess = sniff::foreign(head).map_or(String::new(), |what| format!("; this is {what}"));
+                return Err(self.not_a_trace(&format!("a JSON object or array{guess}")));
+            }
         };
         cursor.pos += 1;
         Ok(Ok(()))
@@ -301,11 +305,12 @@ impl Document {
         Ok(Parsed { trace, format: if is_xla { "jax" } else { "kineto" } })
     }
 
-    fn no_events(&self) -> ReadError {
+    fn no_events(&mut self) -> ReadError {
         if matches!(self.state, State::Start) {
             return ReadError::NotATrace { offset: self.offset, expected: "the file is empty".to_owned() };
         }
-        let has = |key: &str| self.foreign_keys.iter().any(|k| k == key);
+        let plain = std::mem::take(&mut self.events.builder.metadata_mut().other);
+        let has = |key: &str| plain.contains_key(key) || self.foreign_keys.iter().any(|k| k == key);
         let guess = if has("rocprofiler-sdk-tool") {
             " (this looks like a rocprofiler-sdk report)"
         } else if has("nodes") && has("schema") {

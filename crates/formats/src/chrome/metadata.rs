@@ -33,8 +33,12 @@ pub(super) fn take(metadata: &mut Metadata, key: &[u8], text: &[u8]) -> bool {
         }
         (_, Value::Object(_) | Value::Array(_)) => return false,
         (_, Value::Null) => {}
-        _ if key.ends_with("_version") => metadata.versions.push((key.to_owned(), plain(&value))),
-        _ => metadata.other.push((key.to_owned(), plain(&value))),
+        _ if key.ends_with("_version") => {
+            metadata.versions.insert(key.to_owned(), plain(&value));
+        }
+        _ => {
+            metadata.other.insert(key.to_owned(), plain(&value));
+        }
     }
     true
 }
@@ -143,6 +147,6 @@ mod tests {
         assert!(take(&mut metadata, b"with_stack", b"1"));
         assert!(take(&mut metadata, b"cuda_runtime_version", b"12040"));
         assert_eq!(metadata.recording.stacks, Some(true));
-        assert_eq!(metadata.versions, [("cuda_runtime_version".to_owned(), "12040".to_owned())]);
+        assert_eq!(metadata.versions["cuda_runtime_version"], "12040");
     }
 }

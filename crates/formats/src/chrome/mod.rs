@@ -15,6 +15,7 @@ mod xla;
 
 pub(crate) use cursor::PADDING;
 pub(crate) use document::{Document, Parsed};
+pub(crate) use xla::stream_of;
 
 use cursor::Cursor;
 

@@ -2,7 +2,7 @@
 
 /// Device and stream of a track, if it is a GPU stream: process `… /device:GPU:3`, thread `Stream #16(Kernel)`.
 /// The other threads of such a process are derived lines that would count the same time again.
-pub(super) fn stream_of(process: &str, thread: &str) -> Option<(i64, i64)> {
+pub(crate) fn stream_of(process: &str, thread: &str) -> Option<(i64, i64)> {
     let (_, device) = process.split_once("/device:GPU:")?;
     Some((leading_number(device)?, leading_number(thread.strip_prefix("Stream #")?)?))
 }

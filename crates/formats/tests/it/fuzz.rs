@@ -1,0 +1,62 @@
+//! Fuzz targets as plain functions: run here for a while on mutated traces, and by cargo-fuzz from `fuzz/`.
+
+use std::time::{Duration, Instant};
+
+use gpuscope_testkit::Plan;
+use gpuscope_testkit::mutate::mutate;
+
+use crate::describe::load;
+use crate::differential::{agree, generated};
+
+/// Seconds per target; `GPUSCOPE_FUZZ_SECONDS` makes it longer or shorter.
+fn budget() -> Duration {
+    let seconds = std::env::var("GPUSCOPE_FUZZ_SECONDS").ok().and_then(|text| text.parse().ok());
+    Duration::from_secs(seconds.unwrap_or(20))
+}
+
+fn run(seeds: &[Vec<u8>], target: impl Fn(&[u8])) {
+    let start = Instant::now();
+    for round in 0u64.. {
+        for (i, seed) in seeds.iter().enumerate() {
+            let mut input = mutate(seed, round * 1000 + i as u64);
+            // Damage on damage reaches further than damage alone.
+            for again in 0..round % 4 {
+                input = mutate(&input, round * 77 + again);
+            }
+            target(&input);
+        }
+        if start.elapsed() > budget() {
+            return;
+        }
+    }
+}
+
+fn seeds() -> Vec<Vec<u8>> {
+    let odd = br#"{"schemaVersion": 1, "deviceProperties": [{"id": 0}], "distributedInfo": {"rank": 0, "pg_config": [{"pg_name": "0", "ranks": [0, "..."]}]}, "traceEvents": [{"ph": "B", "name": "a", "ts": 1}, {"ph": "E", "ts": 5}, {"ph": "C", "name": "m", "ts": 2, "args": {"x": 1.5}}, {"ph": "M", "name": "thread_name", "pid": 1, "tid": "stream 7", "args": {"name": "Stream #7(x)"}}], "traceName": "x"}"#;
+    let small = |plan: Plan| generated(&plan.with_events(100));
+    vec![odd.to_vec(), small(Plan::small()), small(Plan::small().with_cuda_graph().with_sync_rows())]
+}
+
+/// Nothing that can be read makes the reader, the links or the index panic.
+#[test]
+fn fuzz_reading() {
+    run(&seeds(), |input| {
+        if let Ok(loaded) = load(input) {
+            let (trace, index) = (&loaded.trace, gpuscope_trace::Index::default());
+            index.gpu(trace);
+            index.launches(trace);
+            index.order(trace);
+            index.nesting(trace);
+            index.autograd(trace);
+            index.steps(trace);
+        }
+    });
+}
+
+/// What a strict parser takes, the scanner reads alike.
+#[test]
+fn fuzz_against_strict() {
+    run(&seeds(), |input| {
+        agree("fuzz", input);
+    });
+}

@@ -53,6 +53,12 @@ impl<'a> Output<'a> {
             Some(file) => by_extension(file)?,
             None => Format::Table,
         };
+        if format == Format::Json && args.table.is_some() {
+            return Err(Failure::usage(
+                "--table: JSON always holds the whole answer",
+                "leave --table out, or use --csv",
+            ));
+        }
         Ok(Output { format, file, table: args.table.as_deref(), color: args.color })
     }
 

@@ -110,6 +110,7 @@ fn wrong_usage_exits_with_2() {
         &["temporal", "@rank0.json", "--memory", "lots"],
         &["temporal", "@rank0.json", "-o", "@a.xyz"],
         &["temporal", "@rank0.json", "--csv", "--table", "nothing"],
+        &["temporal", "@rank0.json", "--json", "--table", "ranks"],
         &["temporal", "@rank0.json", "--select-capture", "9"],
         &["kernels", "@rank0.json", "--duration-ratio", "2"],
     ] {

@@ -103,10 +103,25 @@ impl<'de> serde::Deserialize<'de> for Entries<'de> {
     }
 }
 
-/// The text of a JSON string; `Some(None)` if the value is no string, `None` if it is one that strict JSON
-/// cannot hold (half a surrogate pair).
-fn string(raw: &str) -> Option<Option<String>> {
-    if raw.starts_with('"') { serde_json::from_str(raw).ok().map(Some) } else { Some(None) }
+/// A value that may be a string.
+enum Text {
+    Is(String),
+    /// Some other value.
+    IsNot,
+}
+
+impl Text {
+    fn map_or<T>(self, other: T, text: impl FnOnce(&str) -> T) -> T {
+        match self {
+            Text::Is(string) => text(&string),
+            Text::IsNot => other,
+        }
+    }
+}
+
+/// `None` if the value is a string that strict JSON cannot hold (half a surrogate pair).
+fn string(raw: &str) -> Option<Text> {
+    if raw.starts_with('"') { serde_json::from_str(raw).ok().map(Text::Is) } else { Some(Text::IsNot) }
 }
 
 /// A number's own text, or that of a string that may hold one.
@@ -125,8 +140,8 @@ impl Strict {
 
     fn id(&mut self, raw: &str) -> Option<Id> {
         Some(match string(raw)? {
-            Some(text) => Id::Text(self.intern(&text)),
-            None => integer(raw).map_or(Id::Absent, Id::Int),
+            Text::Is(text) => Id::Text(self.intern(&text)),
+            Text::IsNot => integer(raw).map_or(Id::Absent, Id::Int),
         })
     }
 
@@ -142,9 +157,9 @@ impl Strict {
         for (key, value) in &entries.0 {
             let value = value.get();
             match key.as_str() {
-                "ph" => phase = string(value)?.map(|text| Phase::of(text.as_bytes())),
-                "cat" => category = string(value)?.map_or(StrId::EMPTY, |text| self.intern(&text)),
-                "name" => record.name = string(value)?.map_or(StrId::EMPTY, |text| self.intern(&text)),
+                "ph" => phase = string(value)?.map_or(None, |text| Some(Phase::of(text.as_bytes()))),
+                "cat" => category = string(value)?.map_or(StrId::EMPTY, |text| self.intern(text)),
+                "name" => record.name = string(value)?.map_or(StrId::EMPTY, |text| self.intern(text)),
                 "pid" => record.pid = self.id(value)?,
                 "tid" => record.tid = self.id(value)?,
                 "id" => record.flow_id = self.id(value)?,
@@ -193,9 +208,9 @@ impl Strict {
                 }
             }
             ArgType::Text => match string(raw)? {
-                Some(text) => record.set_text(arg, self.intern(&text)),
-                None if raw == "null" => record.unset(arg),
-                None => record.set_text(arg, self.intern(raw)),
+                Text::Is(text) => record.set_text(arg, self.intern(&text)),
+                Text::IsNot if raw == "null" => record.unset(arg),
+                Text::IsNot => record.set_text(arg, self.intern(raw)),
             },
             ArgType::Id if arg == Arg::Device => record.device = self.id(raw)?,
             ArgType::Id => record.stream = self.id(raw)?,

@@ -28,7 +28,8 @@ pub(super) struct RawString<'t> {
     pub(super) escaped: bool,
 }
 
-#[derive(Clone, Debug)]
+/// Small and copied about: a cursor that no cold function holds a reference to lives in registers.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Cursor<'t> {
     /// The text and its padding.
     buffer: Bytes<'t>,
@@ -70,7 +71,7 @@ impl<'t> Cursor<'t> {
 
     /// The same buffer, at another place.
     pub(super) fn rewound(&self, pos: usize) -> Cursor<'t> {
-        Cursor { pos, ..self.clone() }
+        Cursor { pos, ..*self }
     }
 
     /// The text from here on.
@@ -194,7 +195,8 @@ impl<'t> Cursor<'t> {
                 closing |= u64::from(folded.equals(b'}')) << (16 * i);
             }
             if backslashes != 0 {
-                return self.skip_container_with_escapes(depth, in_string != 0);
+                self.pos = self.skip_container_with_escapes(depth, in_string != 0)?;
+                return Ok(());
             }
             // Bit i becomes the parity of the quotes up to i: inside a string or not.
             let mut inside = quotes;
@@ -230,7 +232,7 @@ impl<'t> Cursor<'t> {
 
     #[cold]
     #[inline(never)]
-    fn skip_container_with_escapes(&mut self, mut depth: u32, in_string: bool) -> Step<()> {
+    fn skip_container_with_escapes(mut self, mut depth: u32, in_string: bool) -> Step<usize> {
         if in_string {
             self.string()?;
         }
@@ -245,7 +247,7 @@ impl<'t> Cursor<'t> {
                 b']' | b'}' => {
                     depth -= 1;
                     if depth == 0 {
-                        return Ok(());
+                        return Ok(self.pos);
                     }
                 }
                 _ => {}
@@ -291,18 +293,32 @@ impl<'t> Cursor<'t> {
         (high * POWERS_OF_TEN[more] + low, 8 + more)
     }
 
-    /// A plain integer; `None` if it is anything else, and then the cursor has not moved.
+    /// A plain number from zero up; `None` if it is anything else, and then the cursor has not moved.
     #[inline(always)]
     pub(super) fn plain_int(&mut self) -> Option<i64> {
-        let negative = self.byte() == b'-';
-        let first = self.pos + usize::from(negative);
-        let (value, count) = self.long_digits(first);
-        // What goes on, has a fraction or an exponent takes the careful way.
-        if count == 0 || !ENDS_NUMBER[self.buffer.byte(first + count) as usize] {
+        let word = self.buffer.word(self.pos);
+        let (value, count) = leading_digits(word);
+        if count < 8 {
+            // A sign, a fraction or an exponent take the careful way.
+            let next = (word >> (8 * count)) as u8;
+            if count == 0 || !ENDS_NUMBER[next as usize] {
+                return None;
+            }
+            self.pos += count;
+            return Some(value as i64);
+        }
+        self.plain_long_int()
+    }
+
+    #[inline(always)]
+    fn plain_long_int(&mut self) -> Option<i64> {
+        let (value, count) = self.long_digits(self.pos);
+        let end = self.pos + count;
+        if !ENDS_NUMBER[self.buffer.byte(end) as usize] {
             return None;
         }
-        self.pos = first + count;
-        Some(if negative { -(value as i64) } else { value as i64 })
+        self.pos = end;
+        Some(value as i64)
     }
 
     /// An integer in whatever form; `None` for what is none (`null`, a list, a word).
@@ -310,18 +326,16 @@ impl<'t> Cursor<'t> {
     pub(super) fn int(&mut self) -> Step<Option<i64>> {
         match self.plain_int() {
             Some(value) => Ok(Some(value)),
-            None => self.unusual(number::integer),
+            None => self.unusual_number(number::integer),
         }
     }
 
     /// Microseconds → nanoseconds. The usual forms, `123` and `123.456`, are read in a few instructions.
     #[inline(always)]
     pub(super) fn us(&mut self) -> Step<Option<i64>> {
-        let negative = self.byte() == b'-';
-        let first = self.pos + usize::from(negative);
-        let (whole, count) = self.long_digits(first);
+        let (whole, count) = self.long_digits(self.pos);
         let mut ns = whole * 1000;
-        let mut pos = first + count;
+        let mut pos = self.pos + count;
         let mut usual = count > 0;
         if self.buffer.byte(pos) == b'.' {
             let (fraction, decimals) = self.digits(pos + 1);
@@ -330,10 +344,10 @@ impl<'t> Cursor<'t> {
             pos += 1 + decimals;
         }
         if !usual || !ENDS_NUMBER[self.buffer.byte(pos) as usize] || ns > i64::MAX as u64 {
-            return self.unusual(number::us_to_ns);
+            return self.unusual_number(number::us_to_ns);
         }
         self.pos = pos;
-        Ok(Some(if negative { -(ns as i64) } else { ns as i64 }))
+        Ok(Some(ns as i64))
     }
 
     /// A number with or without a fraction. Up to 15 digits both the digits and the power of ten are exact, so
@@ -361,29 +375,37 @@ impl<'t> Cursor<'t> {
         }
         let digits = pos - first - usize::from(point.is_some());
         if digits == 0 || digits > 15 || matches!(self.buffer.byte(pos), b'e' | b'E' | b'.') {
-            return self.unusual(number::float);
+            return self.unusual_number(number::float);
         }
         let value = mantissa as f64 / POWERS[point.map_or(0, |point| pos - point - 1)];
         self.pos = pos;
         Ok(Some(if negative { -value } else { value }))
     }
 
-    /// A number that is quoted, has an exponent, is very long, or is none at all.
+    /// A number that has a sign or an exponent, is quoted or very long, or is none at all.
+    #[inline(always)]
+    fn unusual_number<T>(&mut self, parse: fn(&[u8]) -> Option<T>) -> Step<Option<T>> {
+        let (value, pos) = self.careful_number(parse)?;
+        self.pos = pos;
+        Ok(value)
+    }
+
     #[cold]
     #[inline(never)]
-    fn unusual<T>(&mut self, parse: impl Fn(&[u8]) -> Option<T>) -> Step<Option<T>> {
-        match self.byte() {
+    fn careful_number<T>(mut self, parse: fn(&[u8]) -> Option<T>) -> Step<(Option<T>, usize)> {
+        let value = match self.byte() {
             b'"' => {
                 self.pos += 1;
                 let string = self.string()?;
-                Ok(if string.escaped { None } else { parse(string.text) })
+                if string.escaped { None } else { parse(string.text) }
             }
             b'[' | b'{' => {
                 self.value()?;
-                Ok(None)
+                None
             }
-            _ => Ok(parse(self.scalar()?)),
-        }
+            _ => parse(self.scalar()?),
+        };
+        Ok((value, self.pos))
     }
 
     /// Whether the next bytes are those of a literal.

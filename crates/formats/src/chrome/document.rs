@@ -203,33 +203,36 @@ impl Document {
 
     #[inline(always)]
     fn event_array_any(&mut self, cursor: &mut Cursor<'_>) -> Result<Result<(), Stop>, ReadError> {
-        loop {
-            cursor.skip_space();
-            if cursor.is_at_end() {
-                return Ok(Err(Stop::Incomplete));
+        // A copy that nothing else refers to stays in registers.
+        let mut here = *cursor;
+        let stop = loop {
+            here.skip_space();
+            cursor.pos = here.pos;
+            if here.is_at_end() {
+                break Err(Stop::Incomplete);
             }
-            let start = cursor.pos;
-            let step = match cursor.byte() {
-                b'{' => self.shapes.read(&mut self.events, cursor),
-                b',' => {
-                    cursor.pos += 1;
-                    continue;
+            match here.byte() {
+                b'{' => {
+                    if let Err(stop) = self.shapes.read(&mut self.events, &mut here) {
+                        break Err(stop);
+                    }
                 }
+                b',' => here.pos += 1,
                 b']' => {
                     cursor.pos += 1;
                     self.state = if self.bare_array { State::Done } else { State::Object };
-                    return Ok(Ok(()));
+                    break Ok(());
                 }
-                _ => cursor.value().map(|_| self.events.builder.skip_element()),
-            };
-            if let Err(stop) = step {
-                cursor.pos = start;
-                return Ok(Err(stop));
+                _ => match here.value() {
+                    Ok(_) => self.events.builder.skip_element(),
+                    Err(stop) => break Err(stop),
+                },
             }
-            if self.events.builder.elements() > u64::from(u32::MAX) {
-                return Err(self.not_a_trace("at most 4,294,967,295 events in one file"));
-            }
+        };
+        if self.events.builder.elements() > u64::from(u32::MAX) {
+            return Err(self.not_a_trace("at most 4,294,967,295 events in one file"));
         }
+        Ok(stop)
     }
 
     /// Finds a place to go on from behind damage; `false` if there is none in this text.

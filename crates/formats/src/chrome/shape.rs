@@ -21,6 +21,8 @@ const MOST_FIELDS: usize = 64;
 const LONGEST_LITERAL: usize = 512;
 
 const ROOT: usize = 0;
+/// The end of a shape that is being learned, its leaf not yet numbered.
+const NEW_LEAF: Field = Field::End(u32::MAX);
 
 /// What stands behind a literal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +46,8 @@ enum Field {
     SkipString,
     SkipContainer,
     SkipScalar,
-    /// The event is whole.
-    End(Leaf),
+    /// The event is whole, and what it is stands in this leaf.
+    End(u32),
 }
 
 /// What a whole event of one shape is.
@@ -61,20 +63,22 @@ struct Node {
     /// Bytes that are the same in all events that pass here.
     literal: Literal,
     field: Field,
-    branches: Vec<u32>,
     /// The branch to try first.
     recent: u32,
 }
 
 impl Node {
     fn new(literal: Literal, field: Field) -> Node {
-        Node { literal, field, branches: Vec::new(), recent: 0 }
+        Node { literal, field, recent: 0 }
     }
 }
 
 #[derive(Debug)]
 pub(super) struct Shapes {
     nodes: Vec<Node>,
+    leaves: Vec<Leaf>,
+    /// Per node, all that may follow it.
+    branches: Vec<Vec<u32>>,
     /// Per first node of a shape, the first node of the shape that came next last time.
     next_first: Vec<u32>,
     last_first: usize,
@@ -82,8 +86,15 @@ pub(super) struct Shapes {
 
 impl Default for Shapes {
     fn default() -> Self {
-        let root = Node::new(Literal::new(b""), Field::Root);
-        Shapes { nodes: vec![root], next_first: vec![0], last_first: ROOT }
+        // No event begins like this, so that the root never follows by mistake.
+        let root = Node::new(Literal::new(b"\xff\xff"), Field::Root);
+        Shapes {
+            nodes: vec![root],
+            leaves: Vec::new(),
+            branches: vec![Vec::new()],
+            next_first: vec![0],
+            last_first: ROOT,
+        }
     }
 }
 
@@ -99,10 +110,18 @@ impl Shapes {
             self.last_first = first as usize;
             return Ok(());
         }
-        cursor.pos = start;
-        reader.read(cursor)?;
-        self.learn(reader, cursor, start);
+        cursor.pos = self.read_and_learn(reader, cursor.rewound(start))?;
         Ok(())
+    }
+
+    /// Reads an event of no known shape, and learns its shape. Answers where it ends.
+    #[cold]
+    #[inline(never)]
+    fn read_and_learn(&mut self, reader: &mut EventReader, mut cursor: Cursor<'_>) -> Step<usize> {
+        let start = cursor.pos;
+        reader.read(&mut cursor)?;
+        self.learn(reader, &cursor, start);
+        Ok(cursor.pos)
     }
 
     /// Reads an event of a known shape and pushes it; `false` if it has another.
@@ -111,9 +130,14 @@ impl Shapes {
         reader.record.clear();
         let mut at = ROOT;
         loop {
-            let Some(next) = self.branch(at, cursor) else { return Ok(false) };
+            let mut next = self.nodes[at].recent as usize;
+            let mut node = &self.nodes[next];
+            if !cursor.is_literal(&node.literal) {
+                let Some(other) = self.other_branch(at, *cursor) else { return Ok(false) };
+                next = other;
+                node = &self.nodes[next];
+            }
             at = next;
-            let node = &self.nodes[at];
             cursor.pos += node.literal.length;
             match node.field {
                 Field::Name => {
@@ -158,6 +182,7 @@ impl Shapes {
                     if cursor.is_past_end() {
                         return Err(Stop::Incomplete);
                     }
+                    let leaf = &self.leaves[leaf as usize];
                     reader.record.tag = leaf.tag;
                     reader.record.expect(leaf.present, leaf.tables);
                     reader.builder.push(&reader.record);
@@ -167,56 +192,51 @@ impl Shapes {
         }
     }
 
-    /// The node behind `at` whose literal stands at the cursor.
-    #[inline(always)]
-    fn branch(&mut self, at: usize, cursor: &Cursor<'_>) -> Option<usize> {
-        let recent = self.nodes[at].recent as usize;
-        let literal = &self.nodes[recent].literal;
-        // The root stands for "no branch yet" and has no literal.
-        if recent != ROOT && cursor.is_literal(literal) {
-            return Some(recent);
-        }
-        self.other_branch(at, cursor)
-    }
-
-    fn other_branch(&mut self, at: usize, cursor: &Cursor<'_>) -> Option<usize> {
+    /// The node behind `at` whose literal stands at the cursor, if it is not the one that was tried first.
+    #[inline(never)]
+    fn other_branch(&mut self, at: usize, cursor: Cursor<'_>) -> Option<usize> {
         let is_here = |branch: &&u32| cursor.is_literal(&self.nodes[**branch as usize].literal);
-        let found = *self.nodes[at].branches.iter().find(is_here)?;
+        let found = *self.branches[at].iter().find(is_here)?;
         self.nodes[at].recent = found;
         Some(found as usize)
     }
 
     /// Adds the shape of the event that has just been read from `start` to the cursor, unless it is one that
     /// bytes alone cannot tell: escaped or repeated keys, free counters, fields of unusual types.
-    #[cold]
-    #[inline(never)]
     fn learn(&mut self, reader: &EventReader, read: &Cursor<'_>, start: usize) {
         if reader.has_readings() {
             return;
         }
         let mut learner = Learner::new(read.rewound(start), reader.record.tag);
         if learner.event(reader) == Ok(true) && learner.parts.len() <= MOST_FIELDS {
-            self.insert(learner.parts);
+            self.insert(learner.parts, learner.leaf);
         }
     }
 
-    fn insert(&mut self, parts: Vec<(Literal, Field)>) {
+    fn insert(&mut self, parts: Vec<(Literal, Field)>, leaf: Leaf) {
         let mut at = ROOT;
+        let known = self.leaves.iter().position(|other| *other == leaf);
+        let number = known.unwrap_or(self.leaves.len()) as u32;
+        if known.is_none() {
+            self.leaves.push(leaf);
+        }
         for (literal, field) in parts {
+            let field = if field == NEW_LEAF { Field::End(number) } else { field };
             let is_same = |branch: &&u32| {
                 let node = &self.nodes[**branch as usize];
                 node.literal == literal && node.field == field
             };
-            let next = match self.nodes[at].branches.iter().find(is_same) {
+            let next = match self.branches[at].iter().find(is_same) {
                 Some(branch) => *branch,
-                None if self.nodes.len() >= MOST_NODES || self.nodes[at].branches.len() >= MOST_BRANCHES => {
+                None if self.nodes.len() >= MOST_NODES || self.branches[at].len() >= MOST_BRANCHES => {
                     return;
                 }
                 None => {
                     let new = self.nodes.len() as u32;
                     self.nodes.push(Node::new(literal, field));
                     self.next_first.push(new);
-                    self.nodes[at].branches.push(new);
+                    self.branches.push(Vec::new());
+                    self.branches[at].push(new);
                     new
                 }
             };
@@ -273,7 +293,7 @@ impl<'t> Learner<'t> {
             }
         }
         let is_event = seen.contains(&Key::Phase) && reader.builder.phase(self.leaf.tag) != Phase::Other;
-        Ok(is_event && self.part(Field::End(self.leaf)))
+        Ok(is_event && self.part(NEW_LEAF))
     }
 
     fn args(&mut self, reader: &EventReader) -> Step<bool> {

@@ -25,7 +25,7 @@ pub(crate) fn describe(trace: &Trace) -> Vec<String> {
         trace.elements_by_category().into_iter().map(|(category, n)| format!("category {category:?} {n}")),
     );
     for row in trace.rows() {
-        let track = trace.track(row);
+        let place = trace.track(row);
         let mut line = format!(
             "row {row} element {} {:?} {:?} {:?} {:?}+{:?} pid {} tid {} device {} stream {}",
             trace.element(row),
@@ -34,10 +34,10 @@ pub(crate) fn describe(trace: &Trace) -> Vec<String> {
             trace.name(row),
             trace.start(row),
             trace.dur(row),
-            id(trace, track.key.pid),
-            id(trace, track.key.tid),
-            id(trace, track.key.device),
-            id(trace, track.key.stream),
+            id(trace, place.key.pid),
+            id(trace, place.key.tid),
+            id(trace, place.key.device),
+            id(trace, place.key.stream),
         );
         for arg in Arg::ALL.iter().filter(|arg| arg.is_stored()) {
             let value = match arg.arg_type() {
@@ -55,7 +55,7 @@ pub(crate) fn describe(trace: &Trace) -> Vec<String> {
         lines.push(line);
     }
     for point in trace.flows.iter() {
-        let (tag, track) = (trace.tags.get(point.tag), trace.tracks.get(point.track));
+        let (tag, place) = (trace.tags.get(point.tag), trace.tracks.get(point.track));
         lines.push(format!(
             "flow {:?} {:?} {} {:?} {} {}",
             tag.phase,
@@ -63,8 +63,8 @@ pub(crate) fn describe(trace: &Trace) -> Vec<String> {
             // The number of an interned string depends on what was met before it.
             if point.id < i64::MIN + (1 << 32) { "text".to_owned() } else { point.id.to_string() },
             point.time,
-            id(trace, track.key.pid),
-            id(trace, track.key.tid),
+            id(trace, place.key.pid),
+            id(trace, place.key.tid),
         ));
     }
     for reading in &trace.readings {

@@ -21,10 +21,9 @@ pub(crate) fn traces() -> Option<Vec<PathBuf>> {
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        let name = path.to_string_lossy().into_owned();
         if path.is_dir() {
             collect(&path, found);
-        } else if name.ends_with(".json.gz") || name.ends_with(".json") {
+        } else if path.extension().is_some_and(|extension| extension == "gz" || extension == "json") {
             found.push(path);
         }
     }

@@ -38,25 +38,29 @@ fn seeds() -> Vec<Vec<u8>> {
 }
 
 /// Nothing that can be read makes the reader, the links or the index panic.
-#[test]
-fn fuzz_reading() {
-    run(&seeds(), |input| {
-        if let Ok(loaded) = load(input) {
-            let (trace, index) = (&loaded.trace, gpuscope_trace::Index::default());
-            index.gpu(trace);
-            index.launches(trace);
-            index.order(trace);
-            index.nesting(trace);
-            index.autograd(trace);
-            index.steps(trace);
-        }
-    });
+pub(crate) fn reading(input: &[u8]) {
+    if let Ok(loaded) = load(input) {
+        let (trace, index) = (&loaded.trace, gpuscope_trace::Index::default());
+        index.gpu(trace);
+        index.launches(trace);
+        index.order(trace);
+        index.nesting(trace);
+        index.autograd(trace);
+        index.steps(trace);
+    }
 }
 
 /// What a strict parser takes, the scanner reads alike.
+pub(crate) fn against_strict(input: &[u8]) {
+    agree("fuzz", input);
+}
+
+#[test]
+fn fuzz_reading() {
+    run(&seeds(), reading);
+}
+
 #[test]
 fn fuzz_against_strict() {
-    run(&seeds(), |input| {
-        agree("fuzz", input);
-    });
+    run(&seeds(), against_strict);
 }

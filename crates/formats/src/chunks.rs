@@ -77,7 +77,7 @@ pub(crate) trait Chunks {
 
 /// Reads and decompresses on the calling thread.
 pub(crate) struct Inline<'r> {
-    pub(crate) source: Box<dyn Read + Send + 'r>,
+    pub(crate) source: Box<dyn Read + 'r>,
     pub(crate) chunk_bytes: usize,
 }
 
@@ -96,14 +96,20 @@ pub(crate) struct Pipelined {
 }
 
 impl Pipelined {
+    /// `open` gives the text on the new thread.
     pub(crate) fn spawn<'scope>(
         scope: &'scope Scope<'scope, '_>,
-        mut source: Box<dyn Read + Send + 'scope>,
+        open: impl FnOnce() -> io::Result<Box<dyn Read + 'scope>> + Send + 'scope,
         chunk_bytes: usize,
     ) -> Pipelined {
         let (send_filled, filled) = sync_channel(AHEAD);
         let (used, take_used) = sync_channel::<Chunk>(AHEAD + 2);
         scope.spawn(move || {
+            let mut source = match open() {
+                Ok(source) => source,
+                // A reader that has gone away has no use for the error.
+                Err(error) => return drop(send_filled.send(Err(error))),
+            };
             loop {
                 let mut chunk = reusable(take_used.try_recv().ok(), chunk_bytes);
                 let result = chunk.fill(&mut source);

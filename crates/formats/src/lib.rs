@@ -17,6 +17,7 @@ pub use decompress::Compression;
 
 use chrome::{Document, Parsed};
 use chunks::{Chunk, Chunks, Inline, Pipelined};
+use decompress::Compressed;
 
 /// What was read, and from what.
 #[derive(Debug)]
@@ -55,11 +56,14 @@ pub enum ReadError {
 
 /// Reads one trace; compression and format are recognised by content.
 pub fn read(input: impl Read + Send, options: ReadOptions) -> Result<Loaded, ReadError> {
-    let (compression, text) = decompress::open(input)?;
+    let compressed = Compressed::new(input)?;
+    let compression = compressed.compression;
     let (parsed, text_bytes) = if options.pipelined && compression != Compression::None {
-        std::thread::scope(|scope| read_chunks(&mut Pipelined::spawn(scope, text, options.chunk_bytes)))?
+        std::thread::scope(|scope| {
+            read_chunks(&mut Pipelined::spawn(scope, || compressed.open(), options.chunk_bytes))
+        })?
     } else {
-        read_chunks(&mut Inline { source: text, chunk_bytes: options.chunk_bytes })?
+        read_chunks(&mut Inline { source: compressed.open()?, chunk_bytes: options.chunk_bytes })?
     };
     Ok(Loaded { trace: parsed.trace, format: parsed.format, compression, text_bytes })
 }

@@ -4,8 +4,9 @@ use std::io::{self, Read};
 
 use gpuscope_trace::Trace;
 
+use crate::ReadError;
 use crate::chrome::{Document, PADDING, skip_document};
-use crate::{ReadError, decompress};
+use crate::decompress::Compressed;
 
 /// Text followed by the zero bytes that the scanner needs.
 pub fn padded(text: &[u8]) -> Vec<u8> {
@@ -22,7 +23,7 @@ pub fn scan(padded: &[u8]) -> usize {
 
 /// Decompresses and throws the text away; answers its length.
 pub fn inflate(compressed: &[u8]) -> io::Result<u64> {
-    let (_, mut text) = decompress::open(compressed)?;
+    let mut text = Compressed::new(compressed)?.open()?;
     let mut buffer = vec![0; 256 << 10];
     let mut length = 0;
     loop {

@@ -12,11 +12,24 @@ pub struct Bitmap {
 
 impl Bitmap {
     pub fn from_fn(rows: usize, keep: impl Fn(Row) -> bool) -> Bitmap {
-        let mut words = vec![0u64; rows.div_ceil(64)];
-        for row in (0..rows).filter(|row| keep(*row as Row)) {
-            words[row / 64] |= 1 << (row % 64);
+        let mut bits = Bitmap::empty(rows);
+        for row in (0..rows as Row).filter(|row| keep(*row)) {
+            bits.insert(row);
         }
-        Bitmap { words }
+        bits
+    }
+
+    pub fn empty(rows: usize) -> Bitmap {
+        Bitmap { words: vec![0; rows.div_ceil(64)] }
+    }
+
+    /// Sets a bit; whether it was not set before.
+    #[inline]
+    pub fn insert(&mut self, row: Row) -> bool {
+        let (word, bit) = (&mut self.words[row as usize / 64], 1 << (row % 64));
+        let is_new = *word & bit == 0;
+        *word |= bit;
+        is_new
     }
 
     #[inline]

@@ -18,7 +18,7 @@ impl<'a> View<'a> {
         self.index.gpu(self.trace).iter().filter(move |event| self.selection.has(event.row))
     }
 
-    /// All recorded steps, selected or not.
+    /// All steps, selected or not: of the user's marker, recorded, or guessed; their origin tells.
     pub fn steps(self) -> &'a Steps {
         self.index.steps(self.trace)
     }

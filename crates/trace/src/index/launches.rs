@@ -4,11 +4,14 @@
 //! arrow that ends where they start: an event whose correlated call is missing from the trace is unlinked, and
 //! must not be given to a call that merely ran under the same operator.
 
+use std::sync::OnceLock;
+
 use rustc_hash::FxHashMap;
 
 use super::{NO_ROW, some_row};
 use crate::args::Arg;
 use crate::class::{Class, Flow};
+use crate::select::Bitmap;
 use crate::tag::Phase;
 use crate::time::Ns;
 use crate::trace::{Row, Trace};
@@ -22,29 +25,43 @@ pub enum LinkedBy {
     Flow,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Launches {
     /// Per row the launching call, for GPU events that have one.
     call: Vec<Row>,
     /// GPU events that are linked by something other than correlation.
     weaker: FxHashMap<Row, LinkedBy>,
-    /// GPU events of each call, in row order: `events[first[c]..first[c + 1]]` of the c-th launching call.
+    /// Calls that launched anything, and those that launched more than one thing.
+    launching: Bitmap,
+    sharing: Bitmap,
+    by_call: OnceLock<ByCall>,
+}
+
+/// GPU events of each call, in row order.
+#[derive(Debug, Default)]
+struct ByCall {
+    /// Calls that launched anything, ascending; the events of the i-th are `events[first[i]..first[i + 1]]`.
+    calls: Vec<Row>,
+    first: Vec<u32>,
     events: Vec<Row>,
-    ranges: FxHashMap<Row, (u32, u32)>,
 }
 
 impl Launches {
     pub(super) fn new(trace: &Trace) -> Launches {
-        let mut launches = Launches { call: vec![NO_ROW; trace.len()], ..Launches::default() };
+        let mut launches = Launches {
+            call: vec![NO_ROW; trace.len()],
+            weaker: FxHashMap::default(),
+            launching: Bitmap::empty(trace.len()),
+            sharing: Bitmap::empty(trace.len()),
+            by_call: OnceLock::new(),
+        };
         let calls = FirstCall::by(trace, Arg::Correlation);
         let mut without_correlation: Vec<Row> = Vec::new();
         let mut correlations = trace.args.iter(Arg::Correlation).peekable();
         for row in trace.rows().filter(|row| trace.class(*row).is_gpu() && trace.dur(*row).is_some()) {
             while correlations.next_if(|(other, _)| *other < row).is_some() {}
             match correlations.next_if(|(other, _)| *other == row) {
-                Some((_, correlation)) => {
-                    launches.call[row as usize] = calls.get(correlation).unwrap_or(NO_ROW);
-                }
+                Some((_, correlation)) => launches.link(row, calls.get(correlation)),
                 None => without_correlation.push(row),
             }
         }
@@ -52,16 +69,23 @@ impl Launches {
             launches.link_by_external_id(trace, &mut without_correlation);
             launches.link_by_flow(trace, &without_correlation);
         }
-        launches.collect_events();
         launches
+    }
+
+    fn link(&mut self, gpu_row: Row, call: Option<Row>) {
+        let Some(call) = call else { return };
+        self.call[gpu_row as usize] = call;
+        if !self.launching.insert(call) {
+            self.sharing.insert(call);
+        }
     }
 
     fn link_by_external_id(&mut self, trace: &Trace, unlinked: &mut Vec<Row>) {
         let calls = FirstCall::by(trace, Arg::ExternalId);
         unlinked.retain(|&row| {
             let call = trace.args.int(row, Arg::ExternalId).and_then(|id| calls.get(id));
-            if let Some(call) = call {
-                self.call[row as usize] = call;
+            if call.is_some() {
+                self.link(row, call);
                 self.weaker.insert(row, LinkedBy::ExternalId);
             }
             call.is_none()
@@ -94,20 +118,9 @@ impl Launches {
         }
         for (id, row) in to {
             if let Some(call) = from.get(&id) {
-                self.call[row as usize] = *call;
+                self.link(row, Some(*call));
                 self.weaker.insert(row, LinkedBy::Flow);
             }
-        }
-    }
-
-    fn collect_events(&mut self) {
-        let linked = |(row, call): (usize, &Row)| some_row(*call).map(|call| (call, row as Row));
-        let mut pairs: Vec<(Row, Row)> = self.call.iter().enumerate().filter_map(linked).collect();
-        pairs.sort_unstable();
-        for group in pairs.chunk_by(|a, b| a.0 == b.0) {
-            let first = self.events.len() as u32;
-            self.events.extend(group.iter().map(|(_, row)| *row));
-            self.ranges.insert(group[0].0, (first, self.events.len() as u32));
         }
     }
 
@@ -122,9 +135,46 @@ impl Launches {
         Some(self.weaker.get(&gpu_row).copied().unwrap_or(LinkedBy::Correlation))
     }
 
+    /// Whether a call put anything on a device.
+    #[inline]
+    pub fn has_work(&self, call: Row) -> bool {
+        self.launching.has(call)
+    }
+
+    /// Whether a call put several GPU events on a device, as a graph launch does.
+    #[inline]
+    pub fn is_shared(&self, call: Row) -> bool {
+        self.sharing.has(call)
+    }
+
     /// The GPU events a call put on a device: one for a kernel launch, all its kernels for a graph launch.
     pub fn launched(&self, call: Row) -> &[Row] {
-        self.ranges.get(&call).map_or(&[], |(from, to)| &self.events[*from as usize..*to as usize])
+        if !self.has_work(call) {
+            return &[];
+        }
+        self.by_call.get_or_init(|| ByCall::new(&self.call)).events_of(call)
+    }
+}
+
+impl ByCall {
+    fn new(call_of: &[Row]) -> ByCall {
+        let linked = |(row, call): (usize, &Row)| some_row(*call).map(|call| (call, row as Row));
+        let mut pairs: Vec<(Row, Row)> = call_of.iter().enumerate().filter_map(linked).collect();
+        // GPU events and their calls are nearly in the same order, which a stable sort makes use of.
+        pairs.sort();
+        let mut by_call = ByCall::default();
+        for group in pairs.chunk_by(|a, b| a.0 == b.0) {
+            by_call.calls.push(group[0].0);
+            by_call.first.push(by_call.events.len() as u32);
+            by_call.events.extend(group.iter().map(|(_, row)| *row));
+        }
+        by_call.first.push(by_call.events.len() as u32);
+        by_call
+    }
+
+    fn events_of(&self, call: Row) -> &[Row] {
+        let Ok(i) = self.calls.binary_search(&call) else { return &[] };
+        &self.events[self.first[i] as usize..self.first[i + 1] as usize]
     }
 }
 
@@ -138,18 +188,18 @@ struct FirstCall {
 
 impl FirstCall {
     fn by(trace: &Trace, arg: Arg) -> FirstCall {
-        let calls = || {
-            let is_call = |row: Row| trace.class(row).is_call() && trace.dur(row).is_some();
-            trace.args.iter(arg).filter(move |(row, id)| *id > 0 && is_call(*row))
-        };
+        let ids = || trace.args.iter(arg).filter(|(_, id)| *id > 0);
         let (mut lowest, mut highest, mut count) = (i64::MAX, 0, 0usize);
-        for (_, id) in calls() {
+        for (_, id) in ids() {
             (lowest, highest, count) = (lowest.min(id), highest.max(id), count + 1);
         }
         let width = if count == 0 { 0 } else { (highest - lowest).saturating_add(1) as usize };
         let dense = if width <= count.saturating_mul(8) + 1024 { vec![NO_ROW; width] } else { Vec::new() };
         let mut first = FirstCall { dense, lowest, sparse: FxHashMap::default() };
-        for (row, id) in calls() {
+        for (row, id) in ids() {
+            if !trace.class(row).is_call() || trace.dur(row).is_none() {
+                continue;
+            }
             let slot = match first.dense.get_mut((id - lowest) as usize) {
                 Some(slot) => slot,
                 None => first.sparse.entry(id).or_insert(NO_ROW),

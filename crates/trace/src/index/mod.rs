@@ -14,7 +14,7 @@ pub use gpu::{GpuEvent, GpuEvents};
 pub use launches::{Launches, LinkedBy};
 pub use nesting::Nesting;
 pub use order::Order;
-pub use steps::{Step, StepOrigin, Steps};
+pub use steps::{Step, StepCursor, StepMarker, StepOrigin, Steps};
 
 use crate::kinds::KindRules;
 use crate::trace::{Row, Trace};
@@ -32,7 +32,10 @@ pub struct Index {
     rules: KindRules,
     gpu: OnceLock<GpuEvents>,
     launches: OnceLock<Launches>,
-    steps: OnceLock<Steps>,
+    step_marker: Option<StepMarker>,
+    recorded_steps: OnceLock<Steps>,
+    /// Of the marker, or guessed.
+    other_steps: OnceLock<Steps>,
     order: OnceLock<Order>,
     nesting: OnceLock<Nesting>,
     autograd: OnceLock<Autograd>,
@@ -41,6 +44,13 @@ pub struct Index {
 impl Index {
     pub fn new(rules: KindRules) -> Index {
         Index { rules, ..Index::default() }
+    }
+
+    /// The user's own steps, in place of the recorded ones.
+    #[must_use]
+    pub fn with_step_marker(mut self, marker: Option<StepMarker>) -> Index {
+        self.step_marker = marker;
+        self
     }
 
     /// GPU events in order of their start.
@@ -53,9 +63,21 @@ impl Index {
         self.launches.get_or_init(|| Launches::new(trace))
     }
 
-    /// The recorded steps, by start.
+    /// The steps by start: those of the user's marker if there is one, else the recorded ones, else a guess.
     pub fn steps(&self, trace: &Trace) -> &Steps {
-        self.steps.get_or_init(|| Steps::recorded(trace))
+        if let Some(marker) = &self.step_marker {
+            let is_step = |name: &str| marker.is_step(name);
+            return self.other_steps.get_or_init(|| Steps::marked(trace, StepOrigin::Marker, is_step));
+        }
+        match self.recorded_steps(trace) {
+            none if none.is_empty() => self.other_steps.get_or_init(|| Steps::inferred(trace)),
+            recorded => recorded,
+        }
+    }
+
+    /// The `ProfilerStep#N` annotations, whatever else marks steps.
+    pub fn recorded_steps(&self, trace: &Trace) -> &Steps {
+        self.recorded_steps.get_or_init(|| Steps::recorded(trace))
     }
 
     /// All rows by track and start.

@@ -1,5 +1,8 @@
 //! The steps of a training or inference loop: recorded as `ProfilerStep#N`, or found by a marker.
 
+use std::fmt;
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use crate::class::Class;
@@ -16,6 +19,27 @@ pub enum StepOrigin {
     Marker,
     /// `Optimizer.step#…`, or an annotation that repeats: a guess.
     Inferred,
+}
+
+/// A test on the names of host annotations, such as a regular expression. Each annotation that passes is a
+/// step; they are numbered from 0 by their start.
+#[derive(Clone)]
+pub struct StepMarker(Arc<dyn Fn(&str) -> bool + Send + Sync>);
+
+impl StepMarker {
+    pub fn new(is_step: impl Fn(&str) -> bool + Send + Sync + 'static) -> StepMarker {
+        StepMarker(Arc::new(is_step))
+    }
+
+    pub fn is_step(&self, name: &str) -> bool {
+        (self.0)(name)
+    }
+}
+
+impl fmt::Debug for StepMarker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("StepMarker")
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,8 +69,8 @@ impl Steps {
         Steps::of(trace, StepOrigin::Recorded, |name| name.strip_prefix("ProfilerStep#")?.parse().ok())
     }
 
-    /// Each annotation that the marker matches is a step; they are numbered from 0.
-    pub fn marked(trace: &Trace, origin: StepOrigin, is_marker: impl Fn(&str) -> bool) -> Steps {
+    /// Each annotation that the test passes is a step; they are numbered from 0.
+    pub(super) fn marked(trace: &Trace, origin: StepOrigin, is_marker: impl Fn(&str) -> bool) -> Steps {
         let mut steps = Steps::of(trace, origin, |name| is_marker(name).then_some(0));
         for (number, step) in steps.steps.iter_mut().enumerate() {
             step.number = number as i64;
@@ -56,7 +80,7 @@ impl Steps {
 
     /// A guess for traces without recorded steps: from one `Optimizer.step#…` to the next, else from one
     /// occurrence of the annotation that covers most time among those that repeat on one thread.
-    pub fn inferred(trace: &Trace) -> Steps {
+    pub(super) fn inferred(trace: &Trace) -> Steps {
         let optimizer =
             Steps::marked(trace, StepOrigin::Inferred, |name| name.starts_with("Optimizer.step#"));
         if optimizer.len() >= 2 {
@@ -105,12 +129,79 @@ impl Steps {
 
     /// The step whose half-open span holds an instant; of overlapping ones the last to start.
     pub fn at(&self, time: Ns) -> Option<usize> {
-        let after = self.steps.partition_point(|step| step.start <= time);
-        // Steps do not overlap in practice; the one before covers traces where two threads record them.
-        (after.saturating_sub(2)..after).rev().find(|i| time < self.steps[*i].end)
+        self.holding(time, self.begun_by(time))
+    }
+
+    /// Looks up times that come nearly in order.
+    pub fn cursor(&self) -> StepCursor<'_> {
+        StepCursor { steps: self, begun: 0 }
+    }
+
+    /// How many steps have started by then.
+    fn begun_by(&self, time: Ns) -> usize {
+        self.steps.partition_point(|step| step.start <= time)
+    }
+
+    /// Steps do not overlap in practice; the one before covers traces where two threads record them.
+    fn holding(&self, time: Ns, begun: usize) -> Option<usize> {
+        (begun.saturating_sub(2)..begun).rev().find(|i| time < self.steps[*i].end)
+    }
+}
+
+/// Remembers where the last time was found, and looks there first.
+#[derive(Clone, Debug)]
+pub struct StepCursor<'a> {
+    steps: &'a Steps,
+    begun: usize,
+}
+
+impl StepCursor<'_> {
+    /// As [`Steps::at`].
+    #[inline]
+    pub fn at(&mut self, time: Ns) -> Option<usize> {
+        let steps = &self.steps.steps;
+        let fits = |begun: usize| {
+            (begun == 0 || steps[begun - 1].start <= time)
+                && steps.get(begun).is_none_or(|next| time < next.start)
+        };
+        if !fits(self.begun) {
+            self.begun = if self.begun < steps.len() && fits(self.begun + 1) {
+                self.begun + 1
+            } else {
+                self.steps.begun_by(time)
+            };
+        }
+        self.steps.holding(time, self.begun)
     }
 }
 
 fn annotations(trace: &Trace) -> impl Iterator<Item = Row> {
     trace.rows().filter(|row| trace.class(*row) == Class::Annotation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps(spans: &[(i64, i64)]) -> Steps {
+        let step = |(number, &(start, end)): (usize, &(i64, i64))| Step {
+            number: number as i64,
+            start: Ns(start),
+            end: Ns(end),
+            row: 0,
+        };
+        Steps { steps: spans.iter().enumerate().map(step).collect(), origin: StepOrigin::Recorded }
+    }
+
+    #[test]
+    fn a_cursor_finds_what_a_search_finds_in_any_order() {
+        for spans in [&[][..], &[(5, 9)], &[(0, 4), (4, 9), (12, 20), (13, 15), (20, 20), (21, 22)]] {
+            let steps = steps(spans);
+            let mut cursor = steps.cursor();
+            let times = (-1..25).chain((-1..25).rev()).chain((0..200).map(|i| i * 7 % 26 - 1));
+            for time in times.map(Ns) {
+                assert_eq!(cursor.at(time), steps.at(time), "{time}");
+            }
+        }
+    }
 }

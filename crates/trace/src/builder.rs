@@ -1,9 +1,10 @@
 //! Turns records into columns: the one way into a [`Trace`], whatever the format.
 
-use crate::args::{ABSENT, Arg};
+use crate::args::Arg;
 use crate::class::Class;
 use crate::quality::{Code, Quality};
 use crate::record::Record;
+use crate::side_tables::ABSENT;
 use crate::strings::{StrId, Strings};
 use crate::tag::{Phase, TagId};
 use crate::time::Ns;

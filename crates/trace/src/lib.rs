@@ -1,7 +1,7 @@
 //! What a GPU trace is in memory: columns of events, interned names, links between events, and the algebra of
 //! time. Knows no file format and does no input or output.
 
-pub mod args;
+mod args;
 mod builder;
 mod class;
 mod index;
@@ -12,6 +12,7 @@ pub mod metadata;
 pub mod quality;
 mod record;
 mod select;
+pub mod side_tables;
 mod strings;
 mod tag;
 mod time;
@@ -32,6 +33,7 @@ pub use metadata::Metadata;
 pub use quality::{Code, Quality, Severity};
 pub use record::Record;
 pub use select::{Bitmap, Criteria, Selection};
+pub use side_tables::Args;
 pub use strings::{StrId, Strings};
 pub use tag::{Phase, Tag, TagId, Tags};
 pub use time::Ns;

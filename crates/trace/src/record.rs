@@ -1,6 +1,7 @@
 //! One event on its way from a reader into the columns.
 
-use crate::args::{Arg, ArgSet, float_to_slot};
+use crate::args::{Arg, ArgSet};
+use crate::side_tables::float_to_slot;
 use crate::strings::StrId;
 use crate::tag::TagId;
 use crate::time::Ns;

@@ -1,9 +1,9 @@
 //! The columns of one trace file, complete and no longer changing.
 
-use crate::args::{ABSENT, Args};
 use crate::class::Class;
 use crate::metadata::Metadata;
 use crate::quality::Quality;
+use crate::side_tables::{ABSENT, Args};
 use crate::strings::{StrId, Strings};
 use crate::tag::{Phase, Tag, TagId, Tags};
 use crate::time::Ns;

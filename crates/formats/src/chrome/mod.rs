@@ -3,9 +3,11 @@
 
 mod block;
 mod cursor;
+mod digits;
 mod document;
 mod escape;
 mod event;
+mod literal;
 mod metadata;
 pub(crate) mod number;
 mod resync;

@@ -7,11 +7,12 @@
 //! the root to a leaf. Where several nodes may follow, the one taken last time is tried first. An event that
 //! leaves the tree is read by [`super::event`], and its shape is added.
 
-use gpuscope_trace::args::{ABSENT, float_to_slot};
+use gpuscope_trace::side_tables::{ABSENT, float_to_slot};
 use gpuscope_trace::{Arg, ArgSet, ArgType, Ns, Phase, TagId};
 
-use super::cursor::{Cursor, Literal, Step, Stop};
+use super::cursor::{Cursor, Step, Stop};
 use super::event::{EventReader, Key, next_raw_key};
+use super::literal::Literal;
 
 /// No producer is known to come near these; beyond them nothing new is learned.
 const MOST_NODES: usize = 8192;

@@ -81,7 +81,7 @@ impl Question for Info {
             rank,
             world_size: distributed.world_size,
             devices: about.devices.iter().map(device).collect(),
-            steps: view.steps().iter().map(|step| step.number).collect(),
+            steps: view.index.recorded_steps(trace).iter().map(|step| step.number).collect(),
             start_ns: extent.map(|(start, _)| start),
             end_ns: extent.map(|(_, end)| end),
             events_by_category: categories.into_iter().map(|(name, n)| (name.to_owned(), n)).collect(),

@@ -8,40 +8,16 @@
 //! limit the rest of each rank and type is one row `others`, whose figures are over all the launches it stands
 //! for. Sums are exact integers; only mean and deviation are floats.
 
+mod types;
+
 use gpuscope_table::{Table, Tabular, Unit};
-use gpuscope_trace::{GpuEvent, Kind, Ns, StrId, TimeSet, View};
+use gpuscope_trace::{GpuEvent, Ns, StrId, View};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::Question;
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum KernelType {
-    Computation,
-    Communication,
-    Memory,
-}
-
-impl KernelType {
-    pub const ALL: [KernelType; 3] = [KernelType::Computation, KernelType::Communication, KernelType::Memory];
-
-    pub fn of(kind: Kind) -> KernelType {
-        match kind {
-            Kind::Computation => KernelType::Computation,
-            Kind::Communication => KernelType::Communication,
-            Kind::Memcpy | Kind::Memset => KernelType::Memory,
-        }
-    }
-
-    pub fn label(self) -> &'static str {
-        match self {
-            KernelType::Computation => "COMPUTATION",
-            KernelType::Communication => "COMMUNICATION",
-            KernelType::Memory => "MEMORY",
-        }
-    }
-}
+pub use types::KernelType;
+use types::{Combinations, Unions, label};
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TypeRow {
@@ -110,9 +86,6 @@ pub struct Kernels {
     pub exclude_memory: bool,
 }
 
-/// Combinations of types, as bits in the order of [`KernelType::ALL`].
-type Combinations = [Ns; 8];
-
 #[derive(Clone, Debug)]
 pub struct RankKernels {
     combinations: Combinations,
@@ -125,8 +98,11 @@ impl Question for Kernels {
 
     fn local(&self, rank: u32, view: View<'_>) -> RankKernels {
         let mut launches: FxHashMap<(KernelType, StrId), Durations> = FxHashMap::default();
+        let mut unions = Unions::default();
         for event in view.gpu().filter(|event| self.lists(event)) {
-            let key = (KernelType::of(event.kind), view.trace.name_id(event.row));
+            let kernel_type = KernelType::of(event.kind);
+            unions.add(kernel_type, event.interval());
+            let key = (kernel_type, view.trace.name_id(event.row));
             launches.entry(key).or_default().add(event.dur());
         }
         let all: i128 = launches.values().map(|durations| durations.sum).sum();
@@ -140,7 +116,7 @@ impl Question for Kernels {
                     .map(|(name, names, durations)| durations.row(rank, kernel_type, name, names, all)),
             );
         }
-        RankKernels { combinations: combinations(|kernel_type| self.time_of(kernel_type, view)), rows }
+        RankKernels { combinations: unions.combinations(), rows }
     }
 
     fn merge(&self, locals: Vec<RankKernels>) -> KernelsAnswer {
@@ -164,12 +140,6 @@ impl Question for Kernels {
 impl Kernels {
     fn lists(&self, event: &GpuEvent) -> bool {
         !(self.exclude_memory && KernelType::of(event.kind) == KernelType::Memory)
-    }
-
-    fn time_of(&self, kernel_type: KernelType, view: View<'_>) -> TimeSet {
-        let events =
-            view.gpu().filter(|event| self.lists(event) && KernelType::of(event.kind) == kernel_type);
-        TimeSet::from_sorted(events.map(GpuEvent::interval))
     }
 
     /// Folds what the options leave out: name, number of names and durations of each row.
@@ -202,31 +172,6 @@ fn fewest(named: &[(&str, Durations)], ratio: f64) -> usize {
         keep += 1;
     }
     keep
-}
-
-fn label(mask: usize) -> String {
-    let active = KernelType::ALL.iter().enumerate().filter(|(bit, _)| mask >> bit & 1 == 1);
-    active.map(|(_, kernel_type)| kernel_type.label()).collect::<Vec<_>>().join(" overlapping ")
-}
-
-/// The time in which each combination of types ran, and nothing else.
-fn combinations(time_of: impl Fn(KernelType) -> TimeSet) -> Combinations {
-    let mut changes: Vec<(Ns, usize)> = Vec::new();
-    for (bit, kernel_type) in KernelType::ALL.into_iter().enumerate() {
-        let set = time_of(kernel_type);
-        changes.extend(set.intervals().iter().flat_map(|i| [(i.start, 1 << bit), (i.end, 1 << bit)]));
-    }
-    changes.sort_unstable();
-    let mut times = Combinations::default();
-    let mut active = 0;
-    for (i, (time, bit)) in changes.iter().enumerate() {
-        if active != 0 {
-            times[active] += *time - changes[i - 1].0;
-        }
-        // Intervals of one type never touch, so each of its changes turns it on or off.
-        active ^= bit;
-    }
-    times
 }
 
 /// Figures over a number of launches, in exact integers.

@@ -2,13 +2,13 @@
 //! the answers of several ranks merge.
 
 pub mod breakdown;
+mod cover;
 pub mod info;
 pub mod kernels;
 mod lost;
 pub mod overlap;
 mod quality;
 mod sm_fill;
-mod step_marker;
 pub mod step_time;
 pub mod temporal;
 
@@ -26,7 +26,6 @@ pub use info::Info;
 pub use kernels::Kernels;
 pub use overlap::Overlap;
 pub use quality::quality;
-pub use step_marker::StepMarker;
 pub use temporal::Temporal;
 
 /// A question that can be put to many ranks: each rank answers from its own trace alone, small things only

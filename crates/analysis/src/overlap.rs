@@ -5,10 +5,11 @@
 //! `null` where there was no communication.
 
 use gpuscope_table::{Table, Tabular, Unit};
-use gpuscope_trace::{GpuEvent, Kind, Ns, TimeSet, View};
+use gpuscope_trace::{Kind, Ns, View};
 use serde::Serialize;
 
 use crate::Question;
+use crate::cover::Cover;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RankOverlap {
@@ -47,13 +48,19 @@ impl Question for Overlap {
     type Answer = OverlapAnswer;
 
     fn local(&self, rank: u32, view: View<'_>) -> RankOverlap {
-        let of_kind = |kind| {
-            let events = view.gpu().filter(move |event| event.kind == kind);
-            TimeSet::from_sorted(events.map(GpuEvent::interval))
-        };
-        let communication = of_kind(Kind::Communication);
-        let hidden = communication.intersect(&of_kind(Kind::Computation)).len();
+        let (mut communication, mut computation, mut either) =
+            (Cover::default(), Cover::default(), Cover::default());
+        for event in view.gpu() {
+            match event.kind {
+                Kind::Communication => communication.add(event.interval()),
+                Kind::Computation => computation.add(event.interval()),
+                Kind::Memcpy | Kind::Memset => continue,
+            }
+            either.add(event.interval());
+        }
         let whole = communication.len();
+        // What is covered by either and not by computation is bare communication.
+        let hidden = whole - (either.len() - computation.len());
         let share = (whole > Ns::ZERO).then(|| hidden.pct_of(whole));
         RankOverlap { rank, comm_ns: whole, overlap_ns: hidden, overlap_pct: share }
     }

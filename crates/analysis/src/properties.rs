@@ -93,7 +93,7 @@ fn load(events: &[Event], steps: &[(i64, i64)]) -> Loaded {
 }
 
 fn breakdown(loaded: &Loaded) -> RankBreakdown {
-    let question = Breakdown { micro_idle: Some(Ns(MICRO)), ..Breakdown::default() };
+    let question = Breakdown { micro_idle: Some(Ns(MICRO)) };
     loaded.ask(&question).ranks.remove(0)
 }
 

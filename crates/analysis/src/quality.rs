@@ -4,13 +4,16 @@
 //! What the reader met on its way (a file cut short, texts that are not UTF-8 …) is in `Trace::quality`; what
 //! only shows between ranks (missing or duplicate ones, clocks that disagree) is found where ranks meet.
 
+mod gpu;
 mod log;
 
 use gpuscope_trace::lists::is_cut;
-use gpuscope_trace::{Arg, Class, Code, Interval, Ns, Phase, Quality, Row, Steps, StrId, TimeSet, View};
-use rustc_hash::FxHashMap;
+use gpuscope_trace::{
+    Arg, Class, Code, Interval, Ns, Phase, Quality, Row, Step, StepOrigin, StrId, TimeSet, View,
+};
 
 use crate::lost::launches_without_gpu_work;
+use gpu::Gpu;
 
 /// Everything that a trace by itself shows to be wrong.
 pub fn quality(rank: u32, view: View<'_>) -> Vec<Quality> {
@@ -72,61 +75,9 @@ impl Rows {
     }
 }
 
-/// What one pass over the GPU events by start shows.
-#[derive(Default)]
-struct Gpu {
-    events: u64,
-    empty: u64,
-    unlinked: u64,
-    /// When the last unlinked and the first linked one start.
-    last_unlinked: Option<Ns>,
-    first_linked: Option<Ns>,
-    before_launch: u64,
-    overlapping: u64,
-    /// Launched by a call that launched others too.
-    by_shared_call: u64,
-    step_has_work: Vec<bool>,
-}
-
-impl Gpu {
-    fn of(view: View<'_>) -> Gpu {
-        let trace = view.trace;
-        let (launches, steps) = (view.index.launches(trace), view.steps());
-        let mut gpu = Gpu { step_has_work: vec![false; steps.len()], ..Gpu::default() };
-        // How many GPU events each call launched, as far as it matters: one or more.
-        let mut counts = vec![0u8; trace.len()];
-        for call in view.index.gpu(trace).iter().filter_map(|event| launches.call(event.row)) {
-            counts[call as usize] = counts[call as usize].saturating_add(1);
-        }
-        let mut busy_until: FxHashMap<(i64, i64), Ns> = FxHashMap::default();
-        for event in view.index.gpu(trace).iter() {
-            gpu.events += 1;
-            gpu.empty += u64::from(trace.dur(event.row) == Some(Ns::ZERO));
-            if let Some(stream) = view.stream(event.row) {
-                let until = busy_until.entry((view.device(event.row), stream)).or_insert(event.start);
-                gpu.overlapping += u64::from(event.start < *until && event.start < event.end);
-                *until = event.end.max(*until);
-            }
-            let Some((call, launch)) =
-                launches.call(event.row).and_then(|call| Some((call, trace.start(call)?)))
-            else {
-                gpu.unlinked += 1;
-                gpu.last_unlinked = Some(event.start);
-                continue;
-            };
-            gpu.first_linked = gpu.first_linked.or(Some(event.start));
-            gpu.before_launch += u64::from(event.start < launch);
-            gpu.by_shared_call += u64::from(counts[call as usize] > 1);
-            if let Some(step) = steps.at(launch) {
-                gpu.step_has_work[step] = true;
-            }
-        }
-        gpu
-    }
-
-    fn share(&self, part: u64) -> String {
-        format!("{part} of {} GPU events", self.events)
-    }
+/// The steps that somebody meant to be steps: a guess is not held to anything.
+fn known_steps(view: View<'_>) -> &[Step] {
+    if view.steps().origin == StepOrigin::Inferred { &[] } else { view.steps() }
 }
 
 /// An entry if anything was counted.
@@ -198,7 +149,7 @@ fn missing_duration(view: View<'_>, rows: &Rows) -> Option<Quality> {
 /// Work launched before the recording began shows as GPU events without a launch that all run before any other;
 /// device recording that starts late shows as launches of the first step that have no GPU event.
 fn partial_first_step(view: View<'_>, gpu: &Gpu) -> Option<Quality> {
-    let [first, later @ ..] = &view.steps()[..] else { return None };
+    let [first, later @ ..] = known_steps(view) else { return None };
     let way_out = "leave the first step out, or record with a warm-up step (schedule(wait=1, warmup=1, …))";
     if gpu.last_unlinked.zip(gpu.first_linked).is_some_and(|(unlinked, linked)| unlinked < linked) {
         let message = format!(
@@ -210,8 +161,8 @@ fn partial_first_step(view: View<'_>, gpu: &Gpu) -> Option<Quality> {
         return Some(Quality::new(Code::PartialFirstStep, gpu.unlinked, message));
     }
     let second = later.first().filter(|_| gpu.events > 0)?;
-    let lost = launches_without_gpu_work(view, first.start, first.end);
-    if lost == 0 || launches_without_gpu_work(view, second.start, second.end) > 0 {
+    let [lost, lost_in_second] = launches_without_gpu_work(view, [first, second]);
+    if lost == 0 || lost_in_second > 0 {
         return None;
     }
     let message = format!(
@@ -225,7 +176,7 @@ fn step_without_gpu_work(view: View<'_>, gpu: &Gpu) -> Option<Quality> {
     if gpu.events == 0 {
         return None;
     }
-    let steps = view.steps().iter().zip(&gpu.step_has_work).filter(|(_, has_work)| !**has_work);
+    let steps = known_steps(view).iter().zip(&gpu.step_has_work).filter(|(_, has_work)| !**has_work);
     let numbers: Vec<i64> = steps.map(|(step, _)| step.number).collect();
     counted(Code::StepWithoutGpuWork, numbers.len() as u64, || {
         format!(
@@ -239,11 +190,8 @@ fn step_without_gpu_work(view: View<'_>, gpu: &Gpu) -> Option<Quality> {
 }
 
 fn inferred_steps(view: View<'_>) -> Option<Quality> {
-    if !view.steps().is_empty() {
-        return None;
-    }
-    let steps = Steps::inferred(view.trace);
-    let first = steps.first()?;
+    let steps = view.steps();
+    let first = steps.first().filter(|_| steps.origin == StepOrigin::Inferred)?;
     counted(Code::InferredSteps, steps.len() as u64, || {
         format!(
             "no steps are recorded; {} are guessed from annotations such as {:?}; call profiler.step() in the \
@@ -300,11 +248,11 @@ fn truncated_lists(view: View<'_>) -> Option<Quality> {
     ];
     let (args, strings) = (&view.trace.args, &view.trace.strings);
     // Texts are few and used many times: each is looked at once.
-    let mut known: FxHashMap<u32, bool> = FxHashMap::default();
+    let mut known: Vec<Option<bool>> = vec![None; strings.len()];
     let mut cut: Vec<Row> = Vec::new();
     for arg in LISTS {
         let is_cut =
-            |(_, text): &(Row, StrId)| *known.entry(text.0).or_insert_with(|| is_cut(strings.get(*text)));
+            |(_, text): &(Row, StrId)| *known[text.index()].get_or_insert_with(|| is_cut(strings.get(*text)));
         cut.extend(args.texts(arg).filter(is_cut).map(|(row, _)| row));
     }
     cut.sort_unstable();

@@ -6,10 +6,11 @@
 //! computation hid. The three make up `kernel_ns`, to the nanosecond.
 
 use gpuscope_table::{Table, Tabular, Unit};
-use gpuscope_trace::{GpuEvent, Kind, Ns, TimeSet, View};
+use gpuscope_trace::{Interval, Kind, Ns, View};
 use serde::Serialize;
 
 use crate::Question;
+use crate::cover::Cover;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RankTemporal {
@@ -56,13 +57,19 @@ impl Question for Temporal {
     type Answer = TemporalAnswer;
 
     fn local(&self, rank: u32, view: View<'_>) -> RankTemporal {
-        let start = view.gpu().map(|event| event.start).min().unwrap_or_default();
-        let end = view.gpu().map(|event| event.end).max().unwrap_or_default();
-        let busy = TimeSet::from_sorted(view.gpu().map(GpuEvent::interval)).len();
-        let computation = view.gpu().filter(|event| event.kind == Kind::Computation);
-        let compute = TimeSet::from_sorted(computation.map(GpuEvent::interval)).len();
-        let whole = end - start;
-        let (idle, other) = (whole - busy, busy - compute);
+        let (mut busy, mut computation) = (Cover::default(), Cover::default());
+        let mut hull: Option<Interval> = None;
+        for event in view.gpu() {
+            let time = event.interval();
+            busy.add(time);
+            if event.kind == Kind::Computation {
+                computation.add(time);
+            }
+            let hull = hull.get_or_insert(time);
+            hull.end = hull.end.max(time.end);
+        }
+        let (whole, compute) = (hull.map_or(Ns::ZERO, Interval::len), computation.len());
+        let (idle, other) = (whole - busy.len(), busy.len() - compute);
         RankTemporal {
             rank,
             kernel_ns: whole,

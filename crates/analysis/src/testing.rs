@@ -2,7 +2,9 @@
 
 use std::ops::Range;
 
-use gpuscope_trace::{Arg, Builder, Criteria, Id, Index, Ns, Phase, Quality, Record, Selection, Trace, View};
+use gpuscope_trace::{
+    Arg, Builder, Criteria, Id, Index, Ns, Phase, Quality, Record, Selection, StepMarker, Trace, View,
+};
 
 use crate::Question;
 
@@ -141,6 +143,13 @@ impl Sample {
 
     pub(crate) fn build(self) -> Loaded {
         Loaded { trace: self.builder.finish(), index: Index::default() }
+    }
+}
+
+impl Loaded {
+    pub(crate) fn with_steps(mut self, is_step: fn(&str) -> bool) -> Loaded {
+        self.index = Index::default().with_step_marker(Some(StepMarker::new(is_step)));
+        self
     }
 }
 

@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
+use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
+use crate::examples;
 use crate::parse;
 
-/// Why were the GPUs slow? Reads traces of torch.profiler and says where the time went.
+/// Why were the GPUs slow? Reads traces of torch.profiler and JAX and says where the time went.
 #[derive(Debug, Parser)]
-#[command(name = "gpuscope", version, max_term_width = 100, disable_help_subcommand = true)]
+#[command(name = "gpuscope", version, max_term_width = 100, disable_help_subcommand = true, after_help = examples::ALL)]
 pub(crate) struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -18,27 +20,28 @@ pub(crate) struct Cli {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// What is in the traces: ranks, devices, steps, time span, events by category
+    #[command(after_help = examples::INFO)]
     Info(Asked),
     /// Where GPU time went: computation, exposed communication, exposed copies, idle; per rank, device and step
+    #[command(after_help = examples::BREAKDOWN)]
     Breakdown {
         /// Also split idle time: gaps shorter than this many microseconds are micro idle
-        #[arg(long, value_name = "X", value_parser = parse::positive)]
+        #[arg(long, value_name = "X", value_parser = parse::positive, allow_negative_numbers = true)]
         micro_idle_us: Option<f64>,
-        /// Without recorded steps: annotations whose name matches begin a step
-        #[arg(long, value_name = "REGEX")]
-        step_marker: Option<String>,
         #[command(flatten)]
         asked: Asked,
     },
     /// Share of time the GPU computed, did something else, or idled
+    #[command(after_help = examples::TEMPORAL)]
     Temporal(Asked),
     /// Kernels by time, and which kinds of work overlapped
+    #[command(after_help = examples::KERNELS)]
     Kernels {
         /// Keep the N largest of each rank and kind, fold the rest into `others`
         #[arg(long, value_name = "N")]
         num_kernels: Option<usize>,
         /// Keep the fewest that make up this share (0 to 1) of their kind's time
-        #[arg(long, value_name = "R", value_parser = parse::ratio)]
+        #[arg(long, value_name = "R", value_parser = parse::ratio, allow_negative_numbers = true)]
         duration_ratio: Option<f64>,
         /// Leave copies and memory sets out
         #[arg(long)]
@@ -47,12 +50,16 @@ pub(crate) enum Command {
         asked: Asked,
     },
     /// How much communication was hidden behind computation
+    #[command(after_help = examples::OVERLAP)]
     Overlap(Asked),
     /// What is wrong with the data; exit code 1 if anything is an error
+    #[command(after_help = examples::CHECK)]
     Check(Asked),
     /// Write a simulated eight-rank job with planted faults, and analyse it
+    #[command(after_help = examples::DEMO)]
     Demo(Demo),
     /// Print a completion script for a shell
+    #[command(after_help = examples::COMPLETIONS)]
     Completions { shell: Shell },
     /// The least that reading a file can cost on this machine, for benchmarks
     #[command(hide = true)]
@@ -67,7 +74,7 @@ pub(crate) enum Command {
 #[derive(Debug, Args)]
 pub(crate) struct Asked {
     /// Traces: files, folders, globs, tar or zip archives, or `-` for standard input
-    #[arg(required = true, value_name = "TRACE")]
+    #[arg(required = true, value_name = "TRACE", value_parser = NonEmptyStringValueParser::new())]
     pub traces: Vec<String>,
     #[command(flatten)]
     pub selection: SelectionArgs,
@@ -84,10 +91,10 @@ pub(crate) struct SelectionArgs {
     #[arg(long, value_name = "N")]
     pub rank: Option<u32>,
     /// Only GPU events on this device
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub device: Option<i64>,
     /// Only GPU events on this stream
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
     pub stream: Option<i64>,
     /// Only these steps: N, or A..B with both ends in
     #[arg(long, value_name = "N|A..B", value_parser = parse::steps)]
@@ -101,6 +108,9 @@ pub(crate) struct SelectionArgs {
     /// Leave out what the last step launched: its GPU work may have been cut off
     #[arg(long)]
     pub drop_last_step: bool,
+    /// Steps are the annotations whose name matches, rather than ProfilerStep#N
+    #[arg(long, value_name = "REGEX")]
+    pub step_marker: Option<String>,
 }
 
 #[derive(Debug, Args)]

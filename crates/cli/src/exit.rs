@@ -35,10 +35,10 @@ pub(crate) enum Failure {
     #[error("{path}: {message}")]
     Unreadable { path: String, message: String },
 
-    #[error("{path}: cannot be written: {source}")]
+    #[error("{path}: cannot be written: {}", gpuscope_job::plain(source))]
     Unwritable { path: String, source: io::Error },
 
-    #[error("standard output: {0}")]
+    #[error("standard output: {}", gpuscope_job::plain(.0))]
     Output(#[from] io::Error),
 }
 

@@ -3,6 +3,7 @@
 
 mod args;
 mod commands;
+mod examples;
 mod exit;
 mod output;
 mod parse;
@@ -56,13 +57,19 @@ fn usage(error: &clap::Error, out: &mut dyn Write, err: &mut dyn Write, terminal
     let (stream, color): (&mut dyn Write, bool) =
         if error.use_stderr() { (err, false) } else { (out, terminal.color) };
     // Nothing is left to say if even this cannot be written.
-    let _ = if color { write!(stream, "{}", text.ansi()) } else { write!(stream, "{text}") };
+    let _ =
+        if color { write!(stream, "{}", text.ansi()) } else { write!(stream, "{}", tame(&text.to_string())) };
     if error.use_stderr() { Exit::USAGE } else { Exit::DONE }
+}
+
+/// Paths and arguments may hold anything; what is said of them cannot steer the terminal.
+fn tame(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() && c != '\n' { '\u{fffd}' } else { c }).collect()
 }
 
 fn report(failure: &Failure, err: &mut dyn Write) -> Exit {
     for line in failure.messages() {
-        let _ = writeln!(err, "error: {line}");
+        let _ = writeln!(err, "error: {}", tame(&line).replace('\n', "\u{240a}"));
     }
     if let Some(hint) = failure.hint() {
         let _ = writeln!(err, "\nhint: {hint}");

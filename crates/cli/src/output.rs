@@ -2,12 +2,12 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use gpuscope_job::Outcome;
+use gpuscope_job::{InputInfo, Outcome};
 use gpuscope_report::terminal::{self, Style};
 use gpuscope_report::{Envelope, Input, Page, csv, html, markdown};
-use gpuscope_table::{Table, Tabular};
+use gpuscope_table::{Table, Tabular, Unit};
 use serde::Serialize;
 
 use crate::Console;
@@ -33,19 +33,10 @@ pub(crate) struct Output<'a> {
 }
 
 impl<'a> Output<'a> {
-    /// `traces` are the inputs, which are not to be written over.
-    pub(crate) fn new(args: &'a OutputArgs, traces: &[String]) -> Result<Output<'a>, Failure> {
+    pub(crate) fn new(args: &'a OutputArgs) -> Result<Output<'a>, Failure> {
         let file = args.output.as_deref();
-        if let Some(file) = file
-            && let Ok(target) = file.canonicalize()
-            && traces
-                .iter()
-                .any(|trace| PathBuf::from(trace).canonicalize().is_ok_and(|trace| trace == target))
-        {
-            return Err(Failure::usage(
-                format!("-o {}: this would write over an input", file.display()),
-                "give another name",
-            ));
+        if let Some(file) = file {
+            writable(file)?;
         }
         let format = match file {
             _ if args.json => Format::Json,
@@ -60,6 +51,17 @@ impl<'a> Output<'a> {
             ));
         }
         Ok(Output { format, file, table: args.table.as_deref(), color: args.color })
+    }
+
+    /// Refuses to write over a file that is an input.
+    pub(crate) fn spare(&self, is_input: impl Fn(&Path) -> bool) -> Result<(), Failure> {
+        match self.file {
+            Some(file) if is_input(file) => Err(Failure::usage(
+                format!("-o {}: this would write over an input", file.display()),
+                "give another name",
+            )),
+            _ => Ok(()),
+        }
     }
 
     pub(crate) fn write<A: Serialize + Tabular>(
@@ -78,6 +80,15 @@ impl<'a> Output<'a> {
         };
         let tables =
             if self.format == Format::Json { Vec::new() } else { self.tables(command, &outcome.answer)? };
+        let mut tables = tables;
+        // Which file is which rank; pages list it for every command.
+        if command == "info"
+            && self.format == Format::Table
+            && self.table.is_none()
+            && outcome.inputs.len() > 1
+        {
+            tables.insert(1.min(tables.len()), inputs_table(&outcome.inputs));
+        }
         let Some(path) = self.file else {
             return Ok(self.draw(command, outcome, &tables, style, &mut console.out)?);
         };
@@ -115,10 +126,12 @@ impl<'a> Output<'a> {
             events: input.events,
             bytes: input.bytes,
         });
-        // What the answer lists already is not repeated below it.
-        let quality = if command == "check" { &[][..] } else { &outcome.quality };
-        let page = Page { command, inputs: inputs.collect(), quality, tables };
+        // What is wrong with the data is the answer: people get it once, in prose.
+        let only_quality = command == "check" && self.table.is_none();
+        let shown = if only_quality { &[][..] } else { tables };
+        let page = Page { command, inputs: inputs.collect(), quality: &outcome.quality, tables: shown };
         match self.format {
+            Format::Table if only_quality => terminal::write_findings(&page, style, out),
             Format::Table => terminal::write(&page, style, out),
             Format::Json => {
                 Envelope::new(command, &outcome.inputs, &outcome.quality, &outcome.answer).write(out)
@@ -127,6 +140,33 @@ impl<'a> Output<'a> {
             Format::Html => html::write(&page, out),
             Format::Markdown => markdown::write(&page, out),
         }
+    }
+}
+
+fn inputs_table(inputs: &[InputInfo]) -> Table {
+    Table::of("inputs", "Inputs", inputs)
+        .int("rank", Unit::None, "The rank", |input| i64::from(input.rank))
+        .text("path", "Where it was read from", |input| input.path.clone())
+        .text("format", "What wrote it", |input| input.format.to_owned())
+        .int("bytes", Unit::Bytes, "Size as stored", |input| input.bytes as i64)
+        .build()
+}
+
+/// Better said before the traces are read than after.
+fn writable(file: &Path) -> Result<(), Failure> {
+    let ends_in_slash = file.as_os_str().to_string_lossy().ends_with('/');
+    if file.is_dir() || ends_in_slash {
+        return Err(Failure::usage(
+            format!("-o {}: expected a file, found a folder", file.display()),
+            "name a file in it: .json, .csv, .html or .md",
+        ));
+    }
+    match file.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => Err(Failure::usage(
+            format!("-o {}: there is no folder {}", file.display(), folder.display()),
+            "create it first",
+        )),
+        _ => Ok(()),
     }
 }
 

@@ -53,19 +53,51 @@ impl Chunk {
         self.start == self.end
     }
 
-    /// Puts the unfinished rest of the chunk before in front of this one.
-    pub(crate) fn prepend(&mut self, rest: &[u8]) {
-        if rest.len() > self.start {
-            let mut longer = Vec::with_capacity(rest.len() + (self.end - self.start) + PADDING);
-            longer.extend_from_slice(rest);
-            longer.extend_from_slice(&self.buffer[self.start..self.end]);
-            self.end = longer.len();
-            longer.resize(self.end + PADDING, 0);
-            (self.buffer, self.start) = (longer, 0);
-        } else {
-            self.start -= rest.len();
-            self.buffer[self.start..self.start + rest.len()].copy_from_slice(rest);
+    pub(crate) fn text(&self) -> &[u8] {
+        &self.buffer[self.start..self.end]
+    }
+}
+
+/// The end of the text so far that is not yet a whole event or value.
+#[derive(Debug, Default)]
+pub(crate) struct Unfinished {
+    text: Vec<u8>,
+    /// How long it must become before it is worth another try. Doubling keeps a very long event from being
+    /// read from its start again and again.
+    worth_trying: usize,
+}
+
+impl Unfinished {
+    /// Keeps what begins at `from`, after all before it was taken in.
+    pub(crate) fn keep(&mut self, chunk: &Chunk, from: usize) {
+        let nothing_was_whole = from == chunk.start;
+        self.text.clear();
+        self.text.extend_from_slice(&chunk.buffer[from..chunk.end]);
+        self.worth_trying = if nothing_was_whole { self.text.len().saturating_mul(2) } else { 0 };
+    }
+
+    /// Puts the unfinished text in front of the chunk's, and answers whether the whole is worth reading now. If
+    /// not, the chunk's text has been taken over instead: text that is long already grows in place and is not
+    /// copied again for every chunk.
+    pub(crate) fn joins(&mut self, chunk: &mut Chunk, last: bool) -> bool {
+        if self.text.len() <= chunk.start
+            && (last || self.text.len() + chunk.text().len() >= self.worth_trying)
+        {
+            let start = chunk.start - self.text.len();
+            chunk.buffer[start..chunk.start].copy_from_slice(&self.text);
+            chunk.start = start;
+            self.text.clear();
+            return true;
         }
+        self.text.extend_from_slice(chunk.text());
+        if !last && self.text.len() < self.worth_trying {
+            return false;
+        }
+        let mut buffer = std::mem::take(&mut self.text);
+        let end = buffer.len();
+        buffer.resize(end + PADDING, 0);
+        *chunk = Chunk { buffer, start: 0, end };
+        true
     }
 }
 

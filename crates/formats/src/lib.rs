@@ -16,7 +16,7 @@ use gpuscope_trace::Trace;
 pub use decompress::Compression;
 
 use chrome::{Document, Parsed};
-use chunks::{Chunk, Chunks, Inline, Pipelined};
+use chunks::{Chunk, Chunks, Inline, Pipelined, Unfinished};
 use decompress::Compressed;
 
 /// What was read, and from what.
@@ -72,36 +72,24 @@ fn read_chunks(chunks: &mut dyn Chunks) -> Result<(Parsed, u64), ReadError> {
     let mut document = Document::default();
     let mut text_bytes = 0;
     let mut used: Option<Chunk> = None;
-    // The unfinished end of the text so far, and how long it must become before it is worth another try:
-    // doubling keeps a very long event from being read from its start again and again.
-    let mut rest: Vec<u8> = Vec::new();
-    let mut worth_trying = 0;
+    let mut unfinished = Unfinished::default();
     loop {
-        let next = chunks.next(used.take());
-        let (mut chunk, broken) = match next {
+        let (mut chunk, broken) = match chunks.next(used.take()) {
             Ok(chunk) => (chunk, None),
             Err(error) if text_bytes == 0 => return Err(error.into()),
             Err(error) => (Chunk::default(), Some(error.to_string())),
         };
         let last = chunk.is_empty();
-        text_bytes += (chunk.end - chunk.start) as u64;
-        chunk.prepend(&rest);
-        rest.clear();
-        let whole_to = if last || chunk.end - chunk.start >= worth_trying {
-            document.feed(&chunk.buffer, chunk.start, chunk.end, last)?
-        } else {
-            chunk.start
-        };
-        let left = chunk.end - whole_to;
+        text_bytes += chunk.text().len() as u64;
+        if !unfinished.joins(&mut chunk, last) {
+            used = Some(chunk);
+            continue;
+        }
+        let whole_to = document.feed(&chunk.buffer, chunk.start, chunk.end, last)?;
         if last {
-            return Ok((document.finish(left, broken.as_deref())?, text_bytes));
+            return Ok((document.finish(chunk.end - whole_to, broken.as_deref())?, text_bytes));
         }
-        if whole_to > chunk.start {
-            worth_trying = 0;
-        } else {
-            worth_trying = worth_trying.max(left.saturating_mul(2));
-        }
-        rest.extend_from_slice(&chunk.buffer[whole_to..chunk.end]);
+        unfinished.keep(&chunk, whole_to);
         used = Some(chunk);
     }
 }

@@ -1,6 +1,6 @@
 //! Archives of ranks: each member of a tar or zip archive is an input of its own.
 
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
@@ -8,52 +8,67 @@ use flate2::read::MultiGzDecoder;
 use crate::error::Error;
 use crate::source::{Archive, Content, Head, Source, Stored, Wrapping};
 
-/// The members of an archive, in the order of the archive.
-pub(crate) fn members(path: &str, stored: &Stored, head: Head) -> Result<Vec<Source>, Error> {
-    let broken = |source: io::Error| Error::Archive {
-        path: path.to_owned(),
-        expected: format!("a whole archive, found a damaged one ({source})"),
+/// What an archive holds: its members in their order, and what kept it from being read to its end.
+#[derive(Debug, Default)]
+pub(crate) struct Members {
+    pub sources: Vec<Source>,
+    pub damage: Option<Error>,
+}
+
+/// The members of an archive; of one that breaks off, those before the break.
+pub(crate) fn members(path: &str, stored: &Stored, head: Head) -> Members {
+    let mut sources = Vec::new();
+    let result = match head.archive {
+        Some(Archive::Zip) => zip_members(path, stored, &mut sources),
+        Some(Archive::Tar) => tar_members(path, stored, head.wrapping, &mut sources),
+        None => Ok(()),
     };
-    match head.archive {
-        Some(Archive::Zip) => zip_members(path, stored).map_err(broken),
-        Some(Archive::Tar) => {
-            // Members of a compressed archive can only be reached through all that is before them, so it is
-            // unpacked once to a temporary file instead of once per member.
-            let plain = match head.wrapping {
-                Wrapping::Plain => stored.clone(),
-                Wrapping::Gzip => {
-                    stored.open().and_then(|file| spool(MultiGzDecoder::new(file))).map_err(broken)?
-                }
-                Wrapping::Zstd => {
-                    stored.open().and_then(zstd::Decoder::new).and_then(spool).map_err(broken)?
-                }
-            };
-            tar_members(path, &plain).map_err(broken)
-        }
-        None => Ok(Vec::new()),
-    }
+    let damage = result.err().map(|error| Error::Archive {
+        path: path.to_owned(),
+        expected: match sources.len() {
+            0 => format!("a whole archive, found a damaged one ({error})"),
+            1 => format!("a whole archive, found one that breaks off after 1 member ({error})"),
+            n => format!("a whole archive, found one that breaks off after {n} members ({error})"),
+        },
+    });
+    Members { sources, damage }
 }
 
-fn tar_members(path: &str, stored: &Stored) -> io::Result<Vec<Source>> {
-    let mut archive = tar::Archive::new(stored.open()?);
-    let mut sources = Vec::new();
-    for entry in archive.entries_with_seek()? {
-        let mut entry = entry?;
-        if !entry.header().entry_type().is_file() {
-            continue;
+/// Members of a compressed archive can only be reached through all that is before them, so it is unpacked once
+/// to a temporary file instead of once per member.
+fn tar_members(path: &str, stored: &Stored, wrapping: Wrapping, sources: &mut Vec<Source>) -> io::Result<()> {
+    let (plain, unpacked) = match wrapping {
+        Wrapping::Plain => (stored.clone(), Ok(())),
+        Wrapping::Gzip => spool(MultiGzDecoder::new(stored.open()?))?,
+        Wrapping::Zstd => spool(zstd::Decoder::new(stored.open()?)?)?,
+    };
+    let length = plain.bytes()?;
+    let mut archive = tar::Archive::new(plain.open()?);
+    let listed = (|| {
+        for entry in archive.entries_with_seek()? {
+            let mut entry = entry?;
+            if !entry.header().entry_type().is_file() {
+                continue;
+            }
+            let name = entry.path()?.to_string_lossy().into_owned();
+            let offset = entry.raw_file_position();
+            // What a broken archive still has of its last member.
+            let bytes = entry.size().min(length.saturating_sub(offset));
+            let head = Head::of(&mut entry)?;
+            let content = Content::Part { archive: plain.clone(), offset, length: bytes };
+            sources.extend(member(path, &name, content, bytes, head, "tar"));
+            if bytes < entry.size() {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
         }
-        let name = entry.path()?.to_string_lossy().into_owned();
-        let (offset, length) = (entry.raw_file_position(), entry.size());
-        let head = Head::of(&mut entry)?;
-        let content = Content::Part { archive: stored.clone(), offset, length };
-        sources.extend(member(path, &name, content, length, head, "tar"));
-    }
-    Ok(sources)
+        Ok(())
+    })();
+    // Where unpacking failed is where the archive is damaged; the list only shows it.
+    unpacked.and(listed)
 }
 
-fn zip_members(path: &str, stored: &Stored) -> io::Result<Vec<Source>> {
+fn zip_members(path: &str, stored: &Stored, sources: &mut Vec<Source>) -> io::Result<()> {
     let mut archive = zip::ZipArchive::new(stored.open()?).map_err(io::Error::other)?;
-    let mut sources = Vec::new();
     for index in 0..archive.len() {
         let mut entry = archive.by_index(index).map_err(io::Error::other)?;
         if !entry.is_file() {
@@ -64,7 +79,7 @@ fn zip_members(path: &str, stored: &Stored) -> io::Result<Vec<Source>> {
         let content = Content::Zipped { archive: stored.clone(), index };
         sources.extend(member(path, &name, content, length, head, "zip"));
     }
-    Ok(sources)
+    Ok(())
 }
 
 fn member(
@@ -76,15 +91,24 @@ fn member(
     container: &'static str,
 ) -> Option<Source> {
     let name = name.trim_start_matches("./");
-    let hidden = name.split('/').any(|part| part.starts_with('.') || part == "__MACOSX");
+    // Nothing is ever written under a member's name, so `..` in it is only a name.
+    let mut parts = name.split('/').filter(|part| *part != "." && *part != "..");
+    let hidden = parts.any(|part| part.starts_with('.') || part == "__MACOSX");
     let path = format!("{archive}!{name}");
     (!hidden).then_some(Source { path, content, bytes, head, container, discovered: true })
 }
 
-/// Keeps a stream that can be read only once in a temporary file.
-pub(crate) fn spool(mut input: impl Read) -> io::Result<Stored> {
-    let mut file = tempfile::NamedTempFile::new()?;
-    io::copy(&mut input, &mut file)?;
-    file.seek(SeekFrom::Start(0))?;
-    Ok(Stored::Spooled(Arc::new(file.into_temp_path())))
+/// Keeps a stream that can be read only once in a temporary file: all of it, or what came before an error.
+pub(crate) fn spool(mut input: impl Read) -> io::Result<(Stored, io::Result<()>)> {
+    let mut file = tempfile::tempfile()?;
+    let mut buffer = vec![0; 1 << 18];
+    let read = loop {
+        match input.read(&mut buffer) {
+            Ok(0) => break Ok(()),
+            Ok(bytes) => file.write_all(&buffer[..bytes])?,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => break Err(error),
+        }
+    };
+    Ok((Stored::Spooled(Arc::new(file)), read))
 }

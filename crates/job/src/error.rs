@@ -22,6 +22,12 @@ pub enum Error {
     #[error("{pattern}: no file matches this pattern")]
     NoMatch { pattern: String },
 
+    #[error("{pattern}: expected a file, a folder or a pattern; {reason}")]
+    Pattern { pattern: String, reason: String },
+
+    #[error("{path}: expected a file, a folder or a pipe, found a device")]
+    Device { path: String },
+
     /// Nothing at all could be read; one error per input.
     #[error("{}", first(.0))]
     NoneReadable(Vec<Arc<Error>>),
@@ -64,7 +70,7 @@ impl Error {
                 "gpuscope reads what torch.profiler's export_chrome_trace or tensorboard_trace_handler wrote, \
                  plain, gzip or zstd",
             ),
-            Error::NoTraces { .. } | Error::NoMatch { .. } => {
+            Error::NoTraces { .. } | Error::NoMatch { .. } | Error::Pattern { .. } | Error::Device { .. } => {
                 Some("give a trace, a folder of traces (one per rank), or `-` for standard input")
             }
             Error::NoneReadable(errors) => errors.first().and_then(|error| error.hint()),
@@ -74,11 +80,14 @@ impl Error {
 }
 
 /// The words of an I/O error without the number of the system's code.
-fn plain(source: &io::Error) -> String {
+pub fn plain(source: &io::Error) -> String {
     match source.kind() {
         io::ErrorKind::NotFound => "no such file or folder".to_owned(),
         io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        _ => source.to_string(),
+        _ => {
+            let text = source.to_string();
+            text.split_once(" (os error").map_or(text.clone(), |(words, _)| words.to_lowercase())
+        }
     }
 }
 

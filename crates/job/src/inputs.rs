@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use crate::archive;
+use crate::archive::{self, Members};
 use crate::error::Error;
 use crate::natural;
 use crate::source::{Content, Head, Source, Stored};
@@ -32,16 +32,19 @@ pub(crate) fn find(arguments: &[String], stdin: &mut dyn Read) -> Found {
         } else if !Path::new(argument).exists() && argument.contains(['*', '?', '[']) {
             found.add_glob(argument);
         } else {
-            found.add(from_file(argument, false));
+            found.add(from_file(Path::new(argument), false));
         }
     }
     found
 }
 
 impl Found {
-    fn add(&mut self, sources: Result<Vec<Source>, Error>) {
-        match sources {
-            Ok(sources) => self.sources.extend(sources),
+    fn add(&mut self, members: Result<Members, Error>) {
+        match members {
+            Ok(Members { sources, damage }) => {
+                self.sources.extend(sources);
+                self.failures.extend(damage);
+            }
             Err(error) => self.failures.push(error),
         }
     }
@@ -58,9 +61,15 @@ impl Found {
     fn add_glob(&mut self, pattern: &str) {
         let mut folders = Visited::default();
         let mut files = Vec::new();
-        // A pattern that is none cannot match either.
-        for path in glob::glob(pattern).into_iter().flatten().filter_map(Result::ok) {
-            if path.is_dir() { folders.walk(&path, &mut files) } else { files.push(path) }
+        let paths = match glob::glob(pattern) {
+            Ok(paths) => paths,
+            Err(error) => {
+                let reason = format!("at character {}: {}", error.pos + 1, error.msg);
+                return self.failures.push(Error::Pattern { pattern: pattern.to_owned(), reason });
+            }
+        };
+        for path in paths.filter_map(Result::ok) {
+            if path.is_dir() { folders.walk(&path, &mut files) } else { push_file(path, &mut files) }
         }
         if files.is_empty() {
             return self.failures.push(Error::NoMatch { pattern: pattern.to_owned() });
@@ -72,8 +81,11 @@ impl Found {
         let before = self.sources.len() + self.failures.len();
         let count = files.len();
         for path in distinct(files) {
-            match from_file(&path.to_string_lossy(), true) {
-                Ok(sources) => self.sources.extend(sources.into_iter().filter(worth_reading)),
+            match from_file(&path, true) {
+                Ok(mut members) => {
+                    members.sources.retain(worth_reading);
+                    self.add(Ok(members));
+                }
                 // An archive of something else is no business of ours.
                 Err(Error::NoTraces { .. }) => {}
                 Err(error) => self.failures.push(error),
@@ -85,45 +97,68 @@ impl Found {
     }
 }
 
-fn from_stdin(stdin: &mut dyn Read) -> Result<Vec<Source>, Error> {
-    let spooled = || -> io::Result<Stored> {
-        let mut bytes = Vec::new();
-        let more = stdin.take(SPOOL_BYTES).read_to_end(&mut bytes)? as u64 == SPOOL_BYTES;
-        if more {
-            archive::spool(bytes.as_slice().chain(stdin))
-        } else {
-            Ok(Stored::Memory(Arc::from(bytes)))
-        }
+fn from_stdin(stdin: &mut dyn Read) -> Result<Members, Error> {
+    let fail = |source| Error::io("-", source);
+    let mut bytes = Vec::new();
+    let more = stdin.take(SPOOL_BYTES).read_to_end(&mut bytes).map_err(fail)? as u64 == SPOOL_BYTES;
+    let stored = if more {
+        spooled(bytes.as_slice().chain(stdin)).map_err(fail)?
+    } else {
+        Stored::Memory(Arc::from(bytes))
     };
-    let stored = spooled().map_err(|source| Error::io("-", source))?;
     sources_of("-", stored, false)
 }
 
-fn from_file(path: &str, discovered: bool) -> Result<Vec<Source>, Error> {
-    // A pipe such as `<(zcat …)` can be read only once.
+fn from_file(path: &Path, discovered: bool) -> Result<Members, Error> {
+    let shown = path.to_string_lossy();
+    let shown = shown.strip_prefix("./").unwrap_or(&shown);
     let stored = match fs::metadata(path) {
+        // Devices have no end, and a tape or a disk is no trace.
+        Ok(metadata) if is_device(&metadata) => return Err(Error::Device { path: shown.to_owned() }),
+        // A pipe such as `<(zcat …)` can be read only once.
         Ok(metadata) if !metadata.is_file() && !metadata.is_dir() => {
-            fs::File::open(path).and_then(archive::spool).map_err(|source| Error::io(path, source))?
+            fs::File::open(path).and_then(spooled).map_err(|source| Error::io(shown, source))?
         }
-        _ => Stored::File(PathBuf::from(path)),
+        _ => Stored::File(path.to_owned()),
     };
-    sources_of(path, stored, discovered)
+    sources_of(shown, stored, discovered)
+}
+
+fn spooled(input: impl Read) -> io::Result<Stored> {
+    let (stored, read) = archive::spool(input)?;
+    read.map(|()| stored)
+}
+
+#[cfg(unix)]
+fn is_device(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::FileTypeExt;
+    metadata.file_type().is_char_device() || metadata.file_type().is_block_device()
+}
+
+#[cfg(not(unix))]
+fn is_device(_: &fs::Metadata) -> bool {
+    false
 }
 
 /// The file itself, or the members of the archive that it is.
-fn sources_of(path: &str, stored: Stored, discovered: bool) -> Result<Vec<Source>, Error> {
+fn sources_of(path: &str, stored: Stored, discovered: bool) -> Result<Members, Error> {
     let fail = |source| Error::io(path, source);
     let head = stored.open().and_then(Head::of).map_err(fail)?;
     if head.archive.is_some() {
-        let members = archive::members(path, &stored, head)?;
-        let count = members.len();
-        let wanted: Vec<Source> = members.into_iter().filter(worth_reading).collect();
-        return if wanted.is_empty() { Err(no_traces(path, count)) } else { Ok(wanted) };
+        let Members { mut sources, damage } = archive::members(path, &stored, head);
+        let count = sources.len();
+        sources.retain(worth_reading);
+        return match damage {
+            Some(damage) if sources.is_empty() => Err(damage),
+            None if sources.is_empty() => Err(no_traces(path, count)),
+            damage => Ok(Members { sources, damage }),
+        };
     }
     let bytes = stored.bytes().map_err(fail)?;
     let container = head.wrapping.name();
     let path = path.to_owned();
-    Ok(vec![Source { path, content: Content::Whole(stored), bytes, head, container, discovered }])
+    let source = Source { path, content: Content::Whole(stored), bytes, head, container, discovered };
+    Ok(Members { sources: vec![source], damage: None })
 }
 
 /// Each file once, by name. A link `latest.json` beside what it points at is one trace, and the file's own name
@@ -140,9 +175,9 @@ fn distinct(files: Vec<PathBuf>) -> Vec<PathBuf> {
     distinct
 }
 
-/// Files beside the traces (scripts, logs, notes) are passed over by their first bytes and their name.
+/// Files beside the traces (scripts, logs, notes, answers of ours) are passed over by their first bytes and their name.
 fn worth_reading(source: &Source) -> bool {
-    source.looks_like_trace() || source.head.json
+    (source.looks_like_trace() || source.head.json) && !source.head.answer
 }
 
 pub(crate) fn no_traces(path: &str, files: usize) -> Error {
@@ -152,6 +187,13 @@ pub(crate) fn no_traces(path: &str, files: usize) -> Error {
         files => format!("{files} files, none of which is one"),
     };
     Error::NoTraces { path: path.to_owned(), found }
+}
+
+/// A pipe among the files would be waited for forever, so only what is a file or a broken link is taken.
+fn push_file(path: PathBuf, files: &mut Vec<PathBuf>) {
+    if fs::metadata(&path).map_or(true, |metadata| metadata.is_file()) {
+        files.push(path);
+    }
 }
 
 /// The folders walked so far, so that links in a circle end.
@@ -175,7 +217,7 @@ impl Visited {
                 // Links last, so that a folder is found under its own name first.
                 (true, true) => links.push(path),
                 (true, false) => self.walk(&path, files),
-                (false, _) => files.push(path),
+                (false, _) => push_file(path, files),
             }
         }
         for link in links {

@@ -2,11 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
+use std::path::Path;
 use std::sync::Arc;
 
 use gpuscope_analysis::{Question, quality};
 use gpuscope_formats::Loaded;
-use gpuscope_trace::{Code, Criteria, Index, KindRules, Quality, Selection, Severity, Trace, View};
+use gpuscope_trace::{
+    Code, Criteria, Index, KindRules, Quality, Selection, Severity, StepMarker, Trace, View,
+};
 use serde::Serialize;
 
 use crate::budget;
@@ -17,6 +20,7 @@ use crate::load::{self, Progress, Reading};
 use crate::peek;
 use crate::ranks;
 use crate::source::Source;
+use crate::unselected;
 
 /// How to find, read and select.
 #[derive(Default)]
@@ -33,6 +37,8 @@ pub struct JobOptions {
     pub threads: Option<usize>,
     pub criteria: Criteria,
     pub rules: KindRules,
+    /// What begins a step, in place of the recorded ones.
+    pub step_marker: Option<StepMarker>,
     /// Ranks without GPU work are answered for even beside others that have some.
     pub keep_host_only: bool,
     pub progress: Option<Box<dyn Progress>>,
@@ -101,6 +107,12 @@ impl Run {
         let paths: Vec<&str> = sources.iter().map(|source| source.path.as_str()).collect();
         let named = ranks::from_names(&paths, own.as_ref());
         Ok(Run { sources, failures, named, options })
+    }
+
+    /// Whether a file is one of the inputs, or an archive that holds one: not to be written over.
+    pub fn reads(&self, file: &Path) -> bool {
+        let Ok(file) = file.canonicalize() else { return false };
+        self.sources.iter().any(|source| source.is_stored_in(&file))
     }
 
     /// Puts a question to every rank and merges the answers.
@@ -174,7 +186,7 @@ impl Run {
             world_size: distributed.and_then(|distributed| distributed.world_size),
             container: source.container,
         };
-        let index = Index::new(self.options.rules.clone());
+        let index = Index::new(self.options.rules.clone()).with_step_marker(self.options.step_marker.clone());
         let clue = clue(source, rank, &trace, &index);
         let has_gpu_work = !index.gpu(&trace).is_empty();
         let wanted = self.options.rank.is_none_or(|wanted| wanted == rank);
@@ -183,7 +195,9 @@ impl Run {
             let everything = Selection::everything();
             notes.extend(quality(rank, View { trace: &trace, index: &index, selection: &everything }));
             let selection = Selection::new(&trace, &index, &self.options.criteria);
-            question.local(rank, View { trace: &trace, index: &index, selection: &selection })
+            let view = View { trace: &trace, index: &index, selection: &selection };
+            notes.extend(unselected::note(view, &self.options.criteria));
+            question.local(rank, view)
         });
         for note in &mut notes {
             note.rank = Some(rank);
@@ -211,7 +225,7 @@ fn clue(source: &Source, rank: u32, trace: &Trace, index: &Index) -> Clue {
         let base = trace.metadata.base_time_ns.unwrap_or(0);
         clue.span =
             trace.extent().map(|(start, end)| (start.0.saturating_add(base), end.0.saturating_add(base)));
-        clue.first_step = index.steps(trace).first().map(|step| step.number);
+        clue.first_step = index.recorded_steps(trace).first().map(|step| step.number);
     }
     clue
 }

@@ -39,7 +39,12 @@ pub(crate) struct Head {
     pub archive: Option<Archive>,
     /// The decompressed text begins like JSON.
     pub json: bool,
+    /// The text is an answer of ours, written beside the traces.
+    pub answer: bool,
 }
+
+/// How every JSON answer begins.
+const ANSWER: &[u8] = b"{\"schema\":\"gpuscope/";
 
 /// A tar header is one block of this size, its magic at byte 257.
 const BLOCK: usize = 512;
@@ -64,7 +69,7 @@ impl Head {
         let archive = (text.get(257..262) == Some(b"ustar")).then_some(Archive::Tar);
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         let json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
-        Ok(Head { wrapping, archive, json })
+        Ok(Head { wrapping, archive, json, answer: text.starts_with(ANSWER) })
     }
 }
 
@@ -87,8 +92,8 @@ fn take(input: &mut impl Read, most: usize) -> io::Result<Vec<u8>> {
 pub(crate) enum Stored {
     File(PathBuf),
     Memory(Arc<[u8]>),
-    /// A file of our own, removed with the last handle.
-    Spooled(Arc<tempfile::TempPath>),
+    /// A file of our own without a name: it goes with the process, however that ends.
+    Spooled(Arc<File>),
 }
 
 impl Stored {
@@ -96,7 +101,7 @@ impl Stored {
         Ok(match self {
             Stored::File(path) => Box::new(open_file(path)?),
             Stored::Memory(bytes) => Box::new(Cursor::new(Arc::clone(bytes))),
-            Stored::Spooled(path) => Box::new(open_file(path)?),
+            Stored::Spooled(file) => Box::new(Shared::new(Arc::clone(file))?),
         })
     }
 
@@ -104,7 +109,7 @@ impl Stored {
         match self {
             Stored::File(path) => Ok(std::fs::metadata(path)?.len()),
             Stored::Memory(bytes) => Ok(bytes.len() as u64),
-            Stored::Spooled(path) => Ok(std::fs::metadata(path.as_ref())?.len()),
+            Stored::Spooled(file) => Ok(file.metadata()?.len()),
         }
     }
 }
@@ -115,6 +120,43 @@ fn open_file(path: &Path) -> io::Result<File> {
         return Err(io::Error::new(io::ErrorKind::IsADirectory, "expected a file, found a folder"));
     }
     Ok(file)
+}
+
+/// One file read from several places at once, each with a position of its own.
+struct Shared {
+    file: Arc<File>,
+    at: u64,
+    length: u64,
+}
+
+impl Shared {
+    fn new(file: Arc<File>) -> io::Result<Shared> {
+        let length = file.metadata()?.len();
+        Ok(Shared { file, at: 0, length })
+    }
+}
+
+impl Read for Shared {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        #[cfg(unix)]
+        let bytes = std::os::unix::fs::FileExt::read_at(&*self.file, buffer, self.at)?;
+        #[cfg(windows)]
+        let bytes = std::os::windows::fs::FileExt::seek_read(&*self.file, buffer, self.at)?;
+        self.at += bytes as u64;
+        Ok(bytes)
+    }
+}
+
+impl Seek for Shared {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let target = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.length.checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = target.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
 }
 
 pub(crate) trait ReadSeek: Read + Seek + Send {}
@@ -165,6 +207,17 @@ impl Source {
                 let mut member = archive.by_index(*index).map_err(io::Error::other)?;
                 Ok(read(&mut member))
             }
+        }
+    }
+
+    /// Whether this file, by its canonical path, holds the bytes.
+    pub(crate) fn is_stored_in(&self, file: &Path) -> bool {
+        let (Content::Whole(stored)
+        | Content::Part { archive: stored, .. }
+        | Content::Zipped { archive: stored, .. }) = &self.content;
+        match stored {
+            Stored::File(path) => path.canonicalize().is_ok_and(|path| path == file),
+            Stored::Memory(_) | Stored::Spooled(_) => false,
         }
     }
 

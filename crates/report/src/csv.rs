@@ -1,4 +1,8 @@
 //! One table as RFC 4180 CSV: raw numbers in the units that the column names say, empty for what is not known.
+//!
+//! Names come from traces, and a trace may come from anywhere: one that a spreadsheet would take for a formula
+//! gets an apostrophe before it, and control characters but for line breaks and tabs become U+FFFD. JSON has
+//! every name as it is.
 
 use std::io::{self, Write};
 
@@ -18,8 +22,14 @@ fn cell(values: &Values, row: usize) -> String {
     match values {
         Values::Int(values) => values[row].map(|value| value.to_string()).unwrap_or_default(),
         Values::Float(values) => values[row].map(|value| value.to_string()).unwrap_or_default(),
-        Values::Text(values) => values[row].as_deref().map(quoted).unwrap_or_default(),
+        Values::Text(values) => values[row].as_deref().map(|text| quoted(&tame(text))).unwrap_or_default(),
     }
+}
+
+fn tame(text: &str) -> String {
+    let keep = |c: char| !c.is_control() || matches!(c, '\n' | '\r' | '\t');
+    let tamed: String = text.chars().map(|c| if keep(c) { c } else { '\u{fffd}' }).collect();
+    if tamed.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{tamed}") } else { tamed }
 }
 
 fn quoted(text: &str) -> String {
@@ -46,5 +56,15 @@ mod tests {
         let mut out = Vec::new();
         write(&table, &mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "name,sum_ns\r\n\"gemm<4, \"\"x\"\">\",3\r\nplain,\r\n");
+    }
+
+    #[test]
+    fn a_name_is_no_formula_and_steers_no_terminal() {
+        let rows = ["=HYPERLINK(\"http://x\")", "a\u{1b}[31mb\nc"];
+        let table = Table::of("kernels", "", &rows).text("name", "", |row| (*row).to_owned()).build();
+        let mut out = Vec::new();
+        write(&table, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "name\r\n\"'=HYPERLINK(\"\"http://x\"\")\"\r\n\"a\u{fffd}[31mb\nc\"\r\n");
     }
 }

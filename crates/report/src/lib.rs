@@ -3,7 +3,10 @@
 pub mod csv;
 pub mod html;
 pub mod json;
+mod layout;
 pub mod markdown;
+mod names;
+mod notes;
 mod page;
 pub mod terminal;
 mod text;

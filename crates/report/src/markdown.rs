@@ -7,7 +7,7 @@ use crate::text;
 
 pub fn write(page: &Page<'_>, mut out: impl Write) -> io::Result<()> {
     writeln!(out, "# gpuscope {}\n\n{}", page.command, escaped(&page.headline()))?;
-    for table in page.tables {
+    for table in page.shown() {
         writeln!(out, "\n## {}\n", escaped(&table.title))?;
         let headings: Vec<String> =
             table.columns.iter().map(|column| escaped(&text::heading(column))).collect();
@@ -22,8 +22,8 @@ pub fn write(page: &Page<'_>, mut out: impl Write) -> io::Result<()> {
     }
     if let Some(verdict) = page.verdict() {
         writeln!(out, "\n## Quality: {verdict}\n")?;
-        for note in page.quality {
-            writeln!(out, "- {}", escaped(&text::note(note)))?;
+        for finding in page.findings() {
+            writeln!(out, "- {}", escaped(&finding.line()))?;
         }
     }
     Ok(())

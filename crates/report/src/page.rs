@@ -1,8 +1,9 @@
 //! What a reader sees of one run, whatever it is drawn on.
 
-use gpuscope_table::Table;
+use gpuscope_table::{Column, Table, Unit};
 use gpuscope_trace::{Quality, Severity};
 
+use crate::notes::{self, Finding};
 use crate::units;
 
 /// One input, as far as a reader wants to know it.
@@ -23,9 +24,6 @@ pub struct Page<'a> {
     pub tables: &'a [Table],
 }
 
-/// Entries shown in full below a table; the rest is counted.
-const SHOWN: usize = 3;
-
 impl Page<'_> {
     /// One line about the inputs: `rank0.json.gz · rank 0 · 18 221 events · 8.61 MB`.
     pub fn headline(&self) -> String {
@@ -39,26 +37,41 @@ impl Page<'_> {
         }
     }
 
+    /// The tables worth drawing: beside others, one without rows says nothing, and neither does one that repeats
+    /// another.
+    pub(crate) fn shown(&self) -> impl Iterator<Item = &Table> {
+        let any_rows = self.tables.iter().any(|table| table.rows() > 0);
+        let worth = move |(i, table): &(usize, &Table)| {
+            !any_rows || table.rows() > 0 && !self.tables[..*i].iter().any(|before| repeats(table, before))
+        };
+        self.tables.iter().enumerate().filter(worth).map(|(_, table)| table)
+    }
+
+    /// What is wrong with the data, the most severe first.
+    pub(crate) fn findings(&self) -> Vec<Finding<'_>> {
+        notes::findings(self.quality)
+    }
+
     /// `2 warnings, 1 note`, or nothing if all is well.
     pub fn verdict(&self) -> Option<String> {
         let counted = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")];
+        let findings = self.findings();
         let parts: Vec<String> = counted
             .into_iter()
             .map(|(severity, word)| {
-                (self.quality.iter().filter(|note| note.severity == severity).count(), word)
+                (findings.iter().filter(|finding| finding.first.severity == severity).count(), word)
             })
             .filter(|(count, _)| *count > 0)
             .map(|(count, word)| format!("{count} {word}{}", if count == 1 { "" } else { "s" }))
             .collect();
         (!parts.is_empty()).then(|| parts.join(", "))
     }
+}
 
-    /// The most severe entries, and how many there are besides.
-    pub fn most_severe(&self) -> (Vec<&Quality>, usize) {
-        let mut notes: Vec<&Quality> = self.quality.iter().collect();
-        notes.sort_by_key(|note| std::cmp::Reverse(note.severity));
-        let more = notes.len().saturating_sub(SHOWN);
-        notes.truncate(SHOWN);
-        (notes, more)
-    }
+/// Whether a table says row by row what one before it has said: one device per rank needs no table of devices.
+fn repeats(table: &Table, before: &Table) -> bool {
+    let told =
+        |column: &Column| before.column(column.name).is_some_and(|other| other.values == column.values);
+    let mut measured = table.columns.iter().filter(|column| column.unit != Unit::None).peekable();
+    table.rows() == before.rows() && measured.peek().is_some() && measured.all(told)
 }

@@ -3,9 +3,10 @@
 
 use std::io::{self, Write};
 
-use gpuscope_table::{Table, Unit};
+use gpuscope_table::Table;
 use gpuscope_trace::Severity;
 
+use crate::layout::{Drawn, GAP, MOST_ROWS, blocks, columns};
 use crate::page::Page;
 use crate::text;
 
@@ -16,16 +17,8 @@ pub struct Style {
     pub color: bool,
 }
 
-/// Rows shown of one table; the rest is counted, and files hold them all.
-const MOST_ROWS: usize = 40;
-/// The column of prose, which is broken into lines and never shortened.
-const PROSE: &str = "message";
-const GAP: &str = "  ";
-
-/// Names are not shortened below this; rather, the last columns of numbers are left out.
-fn least_text(width: usize) -> usize {
-    (width / 3).clamp(12, 36)
-}
+/// Entries about the data shown below a table; the rest is counted.
+const MOST_FINDINGS: usize = 3;
 
 const BOLD: &str = "1";
 const DIM: &str = "2";
@@ -38,13 +31,36 @@ impl Style {
 
 pub fn write(page: &Page<'_>, style: Style, mut out: impl Write) -> io::Result<()> {
     writeln!(out, "{}", style.paint(DIM, &text::shorten(&text::one_line(&page.headline()), style.width)))?;
-    // Beside others, a table without rows says nothing.
-    let any_rows = page.tables.iter().any(|table| table.rows() > 0);
-    for table in page.tables.iter().filter(|table| table.rows() > 0 || !any_rows) {
+    for table in page.shown() {
         writeln!(out)?;
         write_table(table, style, &mut out)?;
     }
     footer(page, style, &mut out)
+}
+
+/// All that is wrong with the data, in prose.
+pub fn write_findings(page: &Page<'_>, style: Style, mut out: impl Write) -> io::Result<()> {
+    writeln!(out, "{}", style.paint(DIM, &text::shorten(&text::one_line(&page.headline()), style.width)))?;
+    let verdict = page.verdict().unwrap_or_else(|| "nothing to report".to_owned());
+    writeln!(out, "\n{}", style.paint(BOLD, &format!("Quality of the data: {verdict}")))?;
+    for finding in page.findings() {
+        let whose = finding.whose().map(|whose| format!(" · {whose}")).unwrap_or_default();
+        let head = format!("{}: {}{whose}", finding.severity(), text::code(finding.first.code));
+        writeln!(out)?;
+        write_wrapped(&head, "", color_of(finding.first.severity), style, &mut out)?;
+        for line in text::wrap(&finding.message(), style.width.saturating_sub(GAP.len())) {
+            writeln!(out, "{GAP}{line}")?;
+        }
+    }
+    Ok(())
+}
+
+fn color_of(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Error => "31",
+        Severity::Warning => "33",
+        Severity::Info => DIM,
+    }
 }
 
 /// One table with its title.
@@ -53,11 +69,7 @@ pub fn write_table(table: &Table, style: Style, mut out: impl Write) -> io::Resu
     if table.rows() == 0 {
         return writeln!(out, "(no rows)");
     }
-    // A column in which nothing is known in any row is for files.
-    let columns = (0..table.columns.len()).filter(|i| text::has_values(&table.columns[*i]));
-    let mut columns: Vec<Drawn> = columns.map(|i| Drawn::new(table, i)).collect();
-    mark_keys(&mut columns, least_text(style.width));
-    let left_out = fit(&mut columns, style.width);
+    let (columns, left_out) = columns(table, style.width);
     for (i, block) in blocks(&columns, style.width).iter().enumerate() {
         if i > 0 {
             writeln!(out)?;
@@ -74,136 +86,6 @@ pub fn write_table(table: &Table, style: Style, mut out: impl Write) -> io::Resu
         writeln!(out, "{}", style.paint(DIM, &line))?;
     }
     Ok(())
-}
-
-/// How a column's cells are aligned, and made to fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shape {
-    Number,
-    /// Shortened in the middle.
-    Name,
-    /// Broken into lines.
-    Prose,
-}
-
-/// A column as it will be drawn: a cell is one line or, for prose, several.
-#[derive(Clone, Debug)]
-struct Drawn {
-    name: String,
-    heading: Vec<String>,
-    cells: Vec<Vec<String>>,
-    shape: Shape,
-    /// Says which thing a row is about.
-    label: bool,
-    /// Repeated where a table is cut into blocks.
-    key: bool,
-    width: usize,
-}
-
-impl Drawn {
-    fn new(table: &Table, i: usize) -> Drawn {
-        let column = &table.columns[i];
-        let rows = 0..table.rows().min(MOST_ROWS);
-        let cells: Vec<Vec<String>> = rows.map(|row| vec![text::cell(column, row)]).collect();
-        let name = text::heading(column);
-        let words = name.split(' ').map(text::width).max().unwrap_or(0);
-        let width = cells.iter().flatten().map(|cell| text::width(cell)).max().unwrap_or(0).max(words);
-        let heading = text::wrap(&name, width);
-        let shape = match column.name {
-            _ if text::is_number(column) => Shape::Number,
-            PROSE => Shape::Prose,
-            _ => Shape::Name,
-        };
-        let label = column.unit == Unit::None;
-        Drawn { name, heading, cells, shape, label, key: false, width }
-    }
-
-    /// A text that may be too long for the table.
-    fn is_long(&self, least: usize) -> bool {
-        self.shape != Shape::Number && self.width > least
-    }
-
-    fn shrink(&mut self, width: usize) {
-        self.width = width;
-        for cell in &mut self.cells {
-            let whole = cell.join(" ");
-            *cell = if self.shape == Shape::Prose {
-                text::wrap(&whole, width)
-            } else {
-                vec![text::shorten(&whole, width)]
-            };
-        }
-    }
-
-    fn padded(&self, text: &str) -> String {
-        let blank = " ".repeat(self.width.saturating_sub(text::width(text)));
-        if self.shape == Shape::Number { format!("{blank}{text}") } else { format!("{text}{blank}") }
-    }
-
-    /// The heading or a cell, line by line; a heading stands on the last line, a cell on the first.
-    fn line(&self, lines: &[String], line: usize) -> String {
-        self.padded(lines.get(line).map_or("", String::as_str))
-    }
-}
-
-/// The labels a table begins with say which row it is.
-fn mark_keys(columns: &mut [Drawn], least: usize) {
-    for (i, column) in columns.iter_mut().enumerate() {
-        if i > 0 && (!column.label || column.is_long(least)) {
-            break;
-        }
-        column.key = true;
-    }
-}
-
-fn total(columns: &[Drawn]) -> usize {
-    columns.iter().map(|column| column.width).sum::<usize>() + GAP.len() * columns.len().saturating_sub(1)
-}
-
-/// Makes a table with long texts fit: the widest are shortened as far as they stay readable, then the last
-/// columns of numbers are left out, whose names are returned.
-fn fit(columns: &mut Vec<Drawn>, width: usize) -> Vec<String> {
-    let least = least_text(width);
-    let mut left_out = Vec::new();
-    if !columns.iter().any(|column| column.is_long(least)) {
-        return left_out;
-    }
-    while total(columns) > width {
-        let over = total(columns) - width;
-        let long = columns.iter_mut().filter(|column| column.is_long(least));
-        if let Some(column) = long.max_by_key(|column| column.width) {
-            column.width = column.width.saturating_sub(over).max(least);
-        } else if let Some(last) =
-            columns.iter().rposition(|column| column.shape == Shape::Number && !column.key)
-        {
-            left_out.insert(0, columns.remove(last).name);
-        } else {
-            break;
-        }
-    }
-    // What the last column left out freed beyond need goes to the text.
-    let spare = width.saturating_sub(total(columns));
-    for column in columns.iter_mut().filter(|column| column.shape != Shape::Number) {
-        let room = column.width + if left_out.is_empty() || column.width != least { 0 } else { spare };
-        column.shrink(room);
-    }
-    left_out
-}
-
-/// A table of numbers that is too wide is drawn in blocks below each other, each with the key columns.
-fn blocks(columns: &[Drawn], width: usize) -> Vec<Vec<&Drawn>> {
-    let keys: Vec<&Drawn> = columns.iter().filter(|column| column.key).collect();
-    let taken = |block: &[&Drawn]| block.iter().map(|column| column.width + GAP.len()).sum::<usize>();
-    let mut blocks: Vec<Vec<&Drawn>> = Vec::new();
-    let mut block = keys.clone();
-    for column in columns.iter().filter(|column| !column.key) {
-        if block.len() > keys.len() && taken(&block) + column.width > width {
-            blocks.push(std::mem::replace(&mut block, keys.clone()));
-        }
-        block.push(column);
-    }
-    blocks.push(block);
-    blocks
 }
 
 fn write_block(block: &[&Drawn], style: Style, out: &mut impl Write) -> io::Result<()> {
@@ -229,6 +111,17 @@ fn write_block(block: &[&Drawn], style: Style, out: &mut impl Write) -> io::Resu
     Ok(())
 }
 
+/// A word, and prose beside it.
+pub fn write_labelled(label: &str, prose: &str, style: Style, mut out: impl Write) -> io::Result<()> {
+    const LABEL: usize = 9;
+    for (i, line) in text::wrap(&text::one_line(prose), style.width.saturating_sub(LABEL)).iter().enumerate()
+    {
+        let label = format!("{:LABEL$}", if i == 0 { label } else { "" });
+        writeln!(out, "{}{line}", style.paint(DIM, &label))?;
+    }
+    Ok(())
+}
+
 /// Prose with every line but the first indented.
 fn write_wrapped(
     prose: &str,
@@ -248,15 +141,11 @@ fn write_wrapped(
 fn footer(page: &Page<'_>, style: Style, out: &mut impl Write) -> io::Result<()> {
     let Some(verdict) = page.verdict() else { return Ok(()) };
     writeln!(out, "\n{}", style.paint(BOLD, &format!("Quality of the data: {verdict}")))?;
-    let (notes, more) = page.most_severe();
-    for note in notes {
-        let color = match note.severity {
-            Severity::Error => "31",
-            Severity::Warning => "33",
-            Severity::Info => DIM,
-        };
-        write_wrapped(&text::note(note), GAP, color, style, out)?;
+    let findings = page.findings();
+    for finding in findings.iter().take(MOST_FINDINGS) {
+        write_wrapped(&finding.line(), GAP, color_of(finding.first.severity), style, out)?;
     }
+    let more = findings.len().saturating_sub(MOST_FINDINGS);
     if more > 0 {
         writeln!(out, "{GAP}{}", style.paint(DIM, &format!("and {more} more: gpuscope check lists them")))?;
     }
@@ -265,6 +154,7 @@ fn footer(page: &Page<'_>, style: Style, out: &mut impl Write) -> io::Result<()>
 
 #[cfg(test)]
 mod tests {
+    use gpuscope_table::Unit;
     use gpuscope_trace::{Code, Quality};
 
     use super::*;

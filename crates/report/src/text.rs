@@ -1,7 +1,6 @@
 //! Cells and headings as text, and how long ones are shortened.
 
 use gpuscope_table::{Column, Unit, Values};
-use gpuscope_trace::{Quality, Severity};
 
 use crate::units;
 
@@ -16,24 +15,22 @@ pub(crate) fn cell(column: &Column, row: usize) -> String {
     }
 }
 
-const MISSING: &str = "–";
+pub(crate) const MISSING: &str = "–";
 
-/// Names from a trace may hold anything; in a table they take one line and cannot steer the terminal.
+/// Names from a trace may hold anything; in a table they take one line and cannot steer the terminal, nor turn
+/// around what is read.
 pub(crate) fn one_line(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+    text.chars().map(|c| if c.is_control() || is_steering(c) { ' ' } else { c }).collect()
 }
 
-/// `warning: rank 3: 16 kernels have no known launch`
-pub(crate) fn note(note: &Quality) -> String {
-    let severity = match note.severity {
-        Severity::Error => "error",
-        Severity::Warning => "warning",
-        Severity::Info => "note",
-    };
-    match note.rank {
-        Some(rank) => format!("{severity}: rank {rank}: {}", one_line(&note.message)),
-        None => format!("{severity}: {}", one_line(&note.message)),
-    }
+/// Marks that break lines or change the direction of writing.
+fn is_steering(c: char) -> bool {
+    matches!(c, '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+}
+
+/// The name of a finding as JSON has it.
+pub(crate) fn code(code: gpuscope_trace::Code) -> String {
+    serde_json::to_value(code).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
 /// `exposed_comm_ns` is headed `exposed comm`: the cells say the unit, but for percentages.
@@ -102,7 +99,8 @@ pub(crate) fn wrap(text: &str, most: usize) -> Vec<String> {
     lines
 }
 
-fn pieces(word: &str, most: usize) -> Vec<String> {
+/// Cuts a text wherever the width is used up.
+pub(crate) fn pieces(word: &str, most: usize) -> Vec<String> {
     let mut pieces = vec![String::new()];
     let mut used = 0;
     for c in word.chars() {
@@ -158,5 +156,6 @@ mod tests {
     #[test]
     fn control_characters_cannot_steer_the_terminal() {
         assert_eq!(one_line("a\u{1b}[31mb\nc"), "a [31mb c");
+        assert_eq!(one_line("a\u{9b}31m\u{202e}b"), "a 31m b");
     }
 }

@@ -155,25 +155,11 @@ fn a_last_step_whose_launches_lack_their_work_is_cut() {
 
 #[test]
 fn steps_are_guessed_only_where_none_are_recorded_and_stay_apart() {
-    let iterations = || {
-        (0..4).fold(trace(), |sample, i| {
-            let at = i * 100;
-            sample.host("user_annotation", "iteration", at..at + 90).call(i + 1, at..at + 1).kernel(
-                "gemm",
-                7,
-                at + 10..at + 50,
-                i + 1,
-            )
-        })
-    };
     let rank = ask(iterations());
     assert_eq!((rank.steps.len(), rank.inferred_steps.len()), (0, 4));
-    assert_eq!(rank.step_time_ns, Some(Ns(100)));
-    let marked = Breakdown {
-        step_marker: Some(StepMarker::new(|name| name.starts_with("iter"))),
-        ..Breakdown::default()
-    };
-    let rank = iterations().build().ask(&marked).ranks.remove(0);
+    assert_eq!(rank.step_time_ns, Some(Ns(101)));
+    let marked = iterations().build().with_steps(|name| name.starts_with("iter"));
+    let rank = marked.ask(&Breakdown::default()).ranks.remove(0);
     assert_eq!((rank.steps.len(), rank.inferred_steps.len()), (4, 0));
     assert_eq!((rank.steps[3].step, rank.steps[3].wall_ns), (3, Ns(90)));
 }
@@ -197,4 +183,50 @@ fn a_rank_without_gpu_events_has_zeros_and_no_devices() {
     assert_eq!((rank.total, rank.devices.len()), (Times::default(), 0));
     assert_eq!((rank.steps.len(), rank.steps[0].lead_idle_ns), (1, Ns(10)));
     assert_eq!(ask(trace()).step_time, None);
+}
+
+/// Four iterations of a loop, each with a kernel of its own length.
+fn iterations() -> Sample {
+    (0..4).fold(trace(), |sample, i| {
+        let at = i * 100;
+        sample.host("user_annotation", "iteration", at..at + 90).call(i + 1, at..at + 1).kernel(
+            "gemm",
+            7,
+            at + 10..at + 50 + i,
+            i + 1,
+        )
+    })
+}
+
+#[test]
+fn guessed_and_marked_steps_can_be_selected() {
+    let second = Criteria { steps: Some((1, 1)), ..Criteria::default() };
+    let without_last = Criteria { drop_last_step: true, ..Criteria::default() };
+    let rank = |loaded: &Loaded, criteria| loaded.ask_about(criteria, &Breakdown::default()).ranks.remove(0);
+    let numbers = |rows: &[StepTimes]| rows.iter().map(|row| row.step).collect::<Vec<_>>();
+
+    let guessed = iterations().build();
+    let only = rank(&guessed, &second);
+    assert_eq!((numbers(&only.inferred_steps), only.total.busy_ns), (vec![1], Ns(41)));
+    let kept = rank(&guessed, &without_last);
+    assert_eq!((numbers(&kept.inferred_steps), kept.total.busy_ns), (vec![0, 1, 2], Ns(123)));
+
+    let marked = iterations().build().with_steps(|name| name == "iteration");
+    let only = rank(&marked, &second);
+    assert_eq!((numbers(&only.steps), only.total.busy_ns), (vec![1], Ns(41)));
+    assert!(only.inferred_steps.is_empty());
+}
+
+#[test]
+fn a_marker_wins_over_recorded_steps_even_if_it_matches_nothing() {
+    let both = || iterations().step(7, 0..200).step(8, 200..400).build();
+    assert_eq!(both().ask(&Breakdown::default()).ranks[0].steps.len(), 2);
+    assert_eq!(
+        both().with_steps(|name| name == "iteration").ask(&Breakdown::default()).ranks[0].steps.len(),
+        4
+    );
+    let none = both().with_steps(|_| false).ask(&Breakdown::default()).ranks.remove(0);
+    assert_eq!((none.steps.len(), none.inferred_steps.len()), (0, 0));
+    // What is in the file stays in the file.
+    assert_eq!(both().with_steps(|_| false).ask(&crate::Info).ranks[0].steps, [7, 8]);
 }

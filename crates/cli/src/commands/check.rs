@@ -1,12 +1,12 @@
 //! `gpuscope check`: everything that is wrong with the data, and an exit code for scripts.
 
 use gpuscope_analysis::Question;
-use gpuscope_job::{JobOptions, Outcome, Run, worst};
+use gpuscope_job::{JobOptions, Outcome, worst};
 use gpuscope_table::{Table, Tabular, Unit};
 use gpuscope_trace::{Quality, Severity, View};
 use serde::Serialize;
 
-use super::options;
+use super::{ask, options};
 use crate::Console;
 use crate::args::Asked;
 use crate::exit::{Exit, Failure};
@@ -66,9 +66,9 @@ impl Question for Nothing {
 }
 
 pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output, &asked.traces)?;
+    let output = Output::new(&asked.output)?;
     let options = JobOptions { keep_host_only: true, ..options(asked, console)? };
-    let Outcome { inputs, quality, .. } = Run::open(&asked.traces, options)?.ask(&Nothing)?;
+    let Outcome { inputs, quality, .. } = ask(&Nothing, asked, options, &output)?;
     let exit = if worst(&quality) == Some(Severity::Error) { Exit::FOUND } else { Exit::DONE };
     let answer = Findings::new(&quality);
     output.write("check", &Outcome { inputs, quality, answer }, console)?;

@@ -1,22 +1,22 @@
 //! `gpuscope demo`: a simulated job whose faults are known, so that one can see what gpuscope makes of them.
 
+mod seen;
+
 use std::path::Path;
 
-use gpuscope_analysis::{Breakdown, Kernels, Question};
+use gpuscope_analysis::Breakdown;
+use gpuscope_analysis::breakdown::BreakdownAnswer;
 use gpuscope_job::{JobOptions, Run};
-use gpuscope_report::terminal::{Style, write_table};
+use gpuscope_report::terminal::{Style, write_labelled, write_table};
 use gpuscope_report::units;
 use gpuscope_table::{Table, Tabular, Unit};
-use gpuscope_testkit::{Compression, Plan, Truth, file_name, write_job};
-use gpuscope_trace::View;
-use serde::Serialize;
+use gpuscope_testkit::{Compression, Plan, PlantedFault, Truth, file_name, write_job};
 
 use crate::Console;
 use crate::args::Demo;
 use crate::exit::{Exit, Failure};
 
-/// Kernels of each rank and kind that the summary names.
-const TOP: usize = 3;
+use seen::{Seen, planted, seen};
 
 pub(crate) fn run(demo: &Demo, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let plan = plan(demo);
@@ -53,52 +53,59 @@ fn summary(
     truth: &Truth,
     console: &mut Console<'_>,
 ) -> Result<Exit, Failure> {
-    let outcome = Run::open(paths, JobOptions::default())?.ask(&Both::default())?;
+    let outcome = Run::open(paths, JobOptions::default())?.ask(&Breakdown::default())?;
     let events: u64 = outcome.inputs.iter().map(|input| input.events).sum();
     let bytes: u64 = outcome.inputs.iter().map(|input| input.bytes).sum();
     let style = Style { width: console.terminal.width, color: console.terminal.color };
+    let faults: Vec<&PlantedFault> = truth.faults.iter().filter(|fault| is_here(fault, truth)).collect();
     writeln!(
         console.out,
-        "Wrote {} ranks to {}: {} events, {}.",
-        paths.len(),
+        "Wrote {} to {}: {} events, {}, {}.",
+        counted(paths.len(), "rank"),
         folder.display(),
         units::count(events as i64),
         units::bytes(bytes as i64),
+        counted(faults.len(), "planted fault"),
     )?;
-    let BothAnswers { breakdown, kernels } = outcome.answer;
-    let differing = differing(truth, &breakdown);
-    let mut tables = vec![planted(truth)];
-    tables.extend(breakdown.tables().into_iter().take(1));
-    tables.extend(kernels_of(truth.latest_rank.unwrap_or(0), kernels));
-    if !differing.is_empty() {
-        tables.push(compared(&differing));
-    }
-    for table in &tables {
+    for fault in faults {
+        let Some(planted) = planted(fault) else { continue };
         writeln!(console.out)?;
-        write_table(table, style, &mut console.out)?;
+        write_labelled("planted", &planted, style, &mut console.out)?;
+        let Seen { text, command } = seen(fault, &outcome.answer);
+        write_labelled("found", &text, style, &mut console.out)?;
+        let command = command.replace("FOLDER", &folder.display().to_string());
+        write_labelled("see", &command, style, &mut console.out)?;
     }
+    writeln!(console.out)?;
+    write_table(&times(&outcome.answer), style, &mut console.out)?;
+    writeln!(console.out)?;
+    let differing = differing(truth, &outcome.answer);
     if differing.is_empty() {
-        writeln!(console.out, "\nEvery time found is the simulated one, to the nanosecond.")?;
+        writeln!(console.out, "Every time in this table is the simulated one, to the nanosecond.")?;
+    } else {
+        write_table(&compared(&differing), style, &mut console.out)?;
     }
-    writeln!(console.out, "Next: gpuscope breakdown {}", folder.display())?;
     Ok(Exit::DONE)
 }
 
-/// The kernels of the rank that held the others up.
-fn kernels_of(rank: u32, mut kernels: <Kernels as Question>::Answer) -> Option<Table> {
-    kernels.kernels.retain(|kernel| kernel.rank == rank);
-    let table = kernels.tables().into_iter().find(|table| table.name == "kernels");
-    table.map(|table| Table { title: format!("Kernels of rank {rank} by their summed time"), ..table })
+fn counted(n: usize, what: &str) -> String {
+    format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
 
-/// What the simulation did to the job.
-fn planted(truth: &Truth) -> Table {
-    Table::of("planted", "Planted", &truth.faults)
-        .text("fault", "What was planted", |fault| fault.code.replace('_', " "))
-        .int("rank", Unit::None, "The rank it was planted in", |fault| fault.rank.map(i64::from))
-        .int("step", Unit::None, "The step it was planted in", |fault| fault.step.map(i64::from))
-        .int("lost_ns", Unit::Ns, "How much longer the job takes for it", |fault| fault.lost_ns)
-        .build()
+/// A smaller job may not have the rank that a fault was meant for.
+fn is_here(fault: &PlantedFault, truth: &Truth) -> bool {
+    fault.rank.is_none_or(|rank| truth.ranks.iter().any(|truth| truth.rank == rank))
+}
+
+/// The shares of each rank's time, without what `breakdown` has besides.
+fn times(answer: &BreakdownAnswer) -> Table {
+    let kept = ["rank", "total_ns", "computation", "exposed_comm", "exposed_memcpy", "idle"];
+    let mut table = answer.tables().swap_remove(0);
+    table.columns.retain(|column| {
+        let stem = column.name.trim_end_matches("_pct").trim_end_matches("_ns");
+        kept.contains(&column.name) || kept.contains(&stem)
+    });
+    table
 }
 
 /// One number, as simulated and as found.
@@ -109,7 +116,7 @@ struct Compared {
     found: i64,
 }
 
-fn differing(truth: &Truth, found: &<Breakdown as Question>::Answer) -> Vec<Compared> {
+fn differing(truth: &Truth, found: &BreakdownAnswer) -> Vec<Compared> {
     let mut rows = Vec::new();
     for rank in &found.ranks {
         let Some(truth) = truth.ranks.iter().find(|truth| truth.rank == rank.rank) else { continue };
@@ -140,45 +147,4 @@ fn compared(rows: &[Compared]) -> Table {
         .int("found_ns", Unit::Ns, "As read from the trace", |row| row.found)
         .int("difference_ns", Unit::Ns, "Found less simulated", |row| row.found - row.planted)
         .build()
-}
-
-/// Two questions in one pass over the traces.
-struct Both {
-    breakdown: Breakdown,
-    kernels: Kernels,
-}
-
-impl Default for Both {
-    fn default() -> Both {
-        let kernels = Kernels { num_kernels: Some(TOP), ..Kernels::default() };
-        Both { breakdown: Breakdown::default(), kernels }
-    }
-}
-
-#[derive(Serialize)]
-struct BothAnswers {
-    breakdown: <Breakdown as Question>::Answer,
-    kernels: <Kernels as Question>::Answer,
-}
-
-impl Tabular for BothAnswers {
-    fn tables(&self) -> Vec<Table> {
-        let mut tables = self.breakdown.tables();
-        tables.extend(self.kernels.tables());
-        tables
-    }
-}
-
-impl Question for Both {
-    type Local = (<Breakdown as Question>::Local, <Kernels as Question>::Local);
-    type Answer = BothAnswers;
-
-    fn local(&self, rank: u32, view: View<'_>) -> Self::Local {
-        (self.breakdown.local(rank, view), self.kernels.local(rank, view))
-    }
-
-    fn merge(&self, locals: Vec<Self::Local>) -> BothAnswers {
-        let (breakdowns, kernels) = locals.into_iter().unzip();
-        BothAnswers { breakdown: self.breakdown.merge(breakdowns), kernels: self.kernels.merge(kernels) }
-    }
 }

@@ -1,18 +1,18 @@
 //! `gpuscope info`: about the files, so those without GPU work are in it too.
 
 use gpuscope_analysis::Info;
-use gpuscope_job::{JobOptions, Run};
+use gpuscope_job::JobOptions;
 
-use super::options;
+use super::{ask, options};
 use crate::Console;
 use crate::args::Asked;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
 pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output, &asked.traces)?;
+    let output = Output::new(&asked.output)?;
     let options = JobOptions { keep_host_only: true, ..options(asked, console)? };
-    let outcome = Run::open(&asked.traces, options)?.ask(&Info)?;
+    let outcome = ask(&Info, asked, options, &output)?;
     output.write("info", &outcome, console)?;
     Ok(Exit::DONE)
 }

@@ -11,8 +11,9 @@ mod overlap;
 mod temporal;
 
 use gpuscope_analysis::Question;
-use gpuscope_job::{JobOptions, Run};
-use gpuscope_trace::{Criteria, KindRules, Ns};
+use gpuscope_job::{JobOptions, Outcome, Run};
+use gpuscope_trace::{Criteria, KindRules, Ns, StepMarker};
+use regex_lite::Regex;
 
 use crate::Console;
 use crate::args::{Asked, Command};
@@ -23,9 +24,7 @@ use crate::progress::Bar;
 pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, Failure> {
     match command {
         Command::Info(asked) => info::run(&asked, console),
-        Command::Breakdown { asked, micro_idle_us, step_marker } => {
-            breakdown::run(&asked, micro_idle_us, step_marker.as_deref(), console)
-        }
+        Command::Breakdown { asked, micro_idle_us } => breakdown::run(&asked, micro_idle_us, console),
         Command::Temporal(asked) => temporal::run(&asked, console),
         Command::Kernels { asked, num_kernels, duration_ratio, exclude_memory } => {
             kernels::run(&asked, num_kernels, duration_ratio, exclude_memory, console)
@@ -45,14 +44,34 @@ fn answer<Q: Question>(
     asked: &Asked,
     console: &mut Console<'_>,
 ) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output, &asked.traces)?;
-    let outcome = Run::open(&asked.traces, options(asked, console)?)?.ask(question)?;
+    let output = Output::new(&asked.output)?;
+    let outcome = ask(question, asked, options(asked, console)?, &output)?;
     output.write(command, &outcome, console)?;
     Ok(Exit::DONE)
 }
 
+/// Reads the traces, once it is clear that the answer has a place to go.
+fn ask<Q: Question>(
+    question: &Q,
+    asked: &Asked,
+    options: JobOptions,
+    output: &Output<'_>,
+) -> Result<Outcome<Q::Answer>, Failure> {
+    let run = Run::open(&asked.traces, options)?;
+    output.spare(|file| run.reads(file))?;
+    Ok(run.ask(question)?)
+}
+
 fn options(asked: &Asked, console: &Console<'_>) -> Result<JobOptions, Failure> {
     let (selection, reading) = (&asked.selection, &asked.reading);
+    if let (Some(from), Some(to)) = (selection.from, selection.to)
+        && from >= to
+    {
+        return Err(Failure::usage(
+            format!("--from {from} --to {to}: nothing lies between, as times are in nanoseconds"),
+            "give a --to after --from",
+        ));
+    }
     let criteria = Criteria {
         device: selection.device,
         stream: selection.stream,
@@ -68,9 +87,20 @@ fn options(asked: &Asked, console: &Console<'_>) -> Result<JobOptions, Failure> 
         memory: reading.memory,
         criteria,
         rules: rules(reading.classify.as_deref())?,
+        step_marker: selection.step_marker.as_deref().map(marker).transpose()?,
         progress: if console.terminal.watched { Some(Box::new(Bar::new())) } else { None },
         ..JobOptions::default()
     })
+}
+
+fn marker(pattern: &str) -> Result<StepMarker, Failure> {
+    let expression = Regex::new(pattern).map_err(|error| {
+        Failure::usage(
+            format!("--step-marker {pattern}: {error}"),
+            "the expression is matched against the names of annotations: --step-marker '^train_step'",
+        )
+    })?;
+    Ok(StepMarker::new(move |name| expression.is_match(name)))
 }
 
 /// The built-in rules, after those of the user.

@@ -69,12 +69,23 @@ fn completions_are_printed() {
 }
 
 #[test]
-fn the_demo_finds_what_it_planted() {
+fn the_demo_finds_what_it_planted_in_a_screenful() {
+    let folder = Folder::new();
+    let terminal = gpuscope_cli::Terminal { width: 80, ..gpuscope_cli::Terminal::none() };
+    let ran = folder.run_on(terminal, &["demo", "-o", "@demo"]);
+    assert_eq!((ran.exit, ran.err.as_str()), (0, ""));
+    insta::assert_snapshot!("demo", ran.out);
+    assert!(ran.out.lines().count() <= 32 && ran.out.lines().all(|line| line.chars().count() <= 80));
+}
+
+#[test]
+fn a_smaller_demo_says_only_what_is_in_it() {
     let folder = Folder::new();
     let ran = folder.run(&["demo", "-o", "@demo", "--ranks", "2", "--bytes", "300kB"]);
     assert_eq!((ran.exit, ran.err.as_str()), (0, ""));
     assert!(ran.out.starts_with("Wrote 2 ranks to demo"), "{}", ran.out);
-    assert!(ran.out.contains("Every time found is the simulated one"), "{}", ran.out);
+    assert!(ran.out.contains("exposed all-reduce") && !ran.out.contains("straggler"), "{}", ran.out);
+    assert!(ran.out.ends_with("is the simulated one, to the nanosecond.\n"), "{}", ran.out);
     let written = folder.run(&["demo", "-o", "@plain", "--only-write", "--ranks", "2", "--bytes", "300kB"]);
     assert_eq!(written.out, "plain/rank-0.json\nplain/rank-1.json\n");
     let size = folder.read("plain/rank-0.json").len();

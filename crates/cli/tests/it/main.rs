@@ -4,6 +4,7 @@ mod answers;
 mod captures;
 mod corpus;
 mod failures;
+mod hostile;
 mod inputs;
 mod output;
 mod selection;

@@ -51,7 +51,33 @@ fn an_input_is_never_written_over() {
 fn a_place_that_cannot_be_written_is_named() {
     let ran = folder().run(&["overlap", "@rank0.json", "-o", "@no/such/folder/a.csv"]);
     assert_eq!(ran.exit, 2);
-    assert!(ran.err.starts_with("error: no/such/folder/a.csv: cannot be written"), "{}", ran.err);
+    assert!(
+        ran.err.starts_with("error: -o no/such/folder/a.csv: there is no folder no/such/folder"),
+        "{}",
+        ran.err
+    );
+    for folder_name in ["@", "@nothing/"] {
+        let ran = folder().run(&["overlap", "@rank0.json", "-o", folder_name]);
+        assert_eq!(ran.exit, 2);
+        assert!(ran.err.contains("expected a file, found a folder"), "{}", ran.err);
+    }
+}
+
+#[test]
+fn an_answer_beside_the_traces_is_no_input_and_takes_none_of_their_places() {
+    let folder = folder();
+    folder.write("rank1.json", rank(1).to_json());
+    let before = folder.read("rank1.json");
+    let ran = folder.run(&["overlap", "@", "-o", "@rank1.json"]);
+    assert_eq!(ran.exit, 2);
+    assert!(ran.err.contains("would write over an input"), "{}", ran.err);
+    assert_eq!(folder.read("rank1.json"), before);
+    for _ in 0..2 {
+        assert_eq!(folder.run(&["overlap", "@", "-o", "@answer.json"]).exit, 0);
+        let ran = folder.run(&["overlap", "@", "--json"]);
+        assert_eq!(ran.inputs(), ["rank0.json", "rank1.json"]);
+        assert!(!ran.codes().contains(&"unreadable_input".to_owned()));
+    }
 }
 
 #[test]
@@ -101,7 +127,7 @@ fn tables_fit_narrow_terminals() {
     let folder = folder();
     for width in [60, 80, 200] {
         let terminal = Terminal { width, ..Terminal::none() };
-        for command in ["breakdown", "kernels", "temporal", "check", "info"] {
+        for command in ["breakdown", "overlap", "kernels", "temporal", "check", "info"] {
             let out = folder.run_on(terminal, &[command, "@rank0.json"]).out;
             assert!(out.lines().all(|line| line.chars().count() <= width), "{command} at {width}:\n{out}");
         }

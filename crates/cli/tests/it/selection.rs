@@ -1,6 +1,6 @@
 //! The same selection flags on every command.
 
-use crate::support::{Folder, rank};
+use crate::support::{Folder, nameless, rank};
 
 /// `kernel_ns` of each rank.
 fn kernel_ns(more: &[&str]) -> Vec<i64> {
@@ -58,4 +58,17 @@ fn rules_of_the_user_come_first() {
     };
     assert_eq!(comm(&[]), 30_000);
     assert_eq!(comm(&["--classify", "@rules.toml"]), 90_000);
+}
+
+#[test]
+fn steps_of_the_user_hold_for_every_command() {
+    let folder = Folder::new();
+    let text = nameless().annotation("train 1", 0..50).annotation("train 2", 50..100);
+    folder.write("a.json", text.kernel("late", 60..95).launched_at(55..56).to_json());
+    for command in ["temporal", "kernels", "overlap", "breakdown", "check", "info"] {
+        let with = folder.run(&[command, "@a.json", "--step-marker", "^train", "--json"]);
+        assert!(!with.codes().contains(&"inferred_steps".to_owned()), "{command}");
+    }
+    let arguments = ["temporal", "@a.json", "--step-marker", "^train", "--step", "1", "--json"];
+    assert_eq!(folder.run(&arguments).json()["data"]["ranks"][0]["kernel_ns"], 35);
 }

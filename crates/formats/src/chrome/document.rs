@@ -255,7 +255,8 @@ impl Document {
             cursor.pos = found;
             return true;
         }
-        if stop == Stop::Bad {
+        if stop == Stop::Bad || !last {
+            // Nothing here can be told from damage: let it go, and look on in what follows.
             self.note_damage(at);
             cursor.jump_to_end();
         }
@@ -283,7 +284,8 @@ impl Document {
         if self.bare_array && !self.events.saw_event {
             return Err(self.not_a_trace("trace events (objects with a `ph`) in the top-level array"));
         }
-        if broken.is_some() || !matches!(self.state, State::Done) {
+        // What follows a whole document, such as padding behind a gzip member, is nobody's loss.
+        if !matches!(self.state, State::Done) {
             let why = broken.unwrap_or(if left > 0 {
                 "the text ends inside an event"
             } else {

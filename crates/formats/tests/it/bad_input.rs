@@ -178,3 +178,28 @@ fn a_very_long_foreign_value_is_not_held_in_memory() {
     let trace = load(text.as_bytes()).unwrap().trace;
     assert_eq!((names(&trace), codes(&trace)), (vec!["a"], vec![]));
 }
+
+/// Reading must stay linear in the length of a value, and in bounded memory.
+#[test]
+fn an_endless_string_is_let_go() {
+    let text = format!(
+        "{{\"traceEvents\": [{}, {{\"ph\": \"X\", \"name\": \"{}",
+        event("a", 1),
+        "a".repeat(150 << 20)
+    );
+    let trace = load(text.as_bytes()).unwrap().trace;
+    assert_eq!(names(&trace), ["a"]);
+    assert!(codes(&trace).contains(&(Code::Truncated, 1)), "{:?}", codes(&trace));
+    let text = format!("{{\"x\": \"{}\"}}", "a".repeat(100 << 20));
+    assert!(refused(text.as_bytes()).contains("expected a `traceEvents` array"));
+}
+
+#[test]
+fn garbage_behind_a_whole_gzip_is_nobodys_loss() {
+    let text = format!("{{\"traceEvents\": [{}]}}", event("a", 1));
+    let mut encoder = GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text.as_bytes()).unwrap();
+    let mut bytes = encoder.finish().unwrap();
+    bytes.extend_from_slice(b"junk\n");
+    assert_eq!(codes(&load(&bytes).unwrap().trace), []);
+}

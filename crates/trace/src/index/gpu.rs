@@ -34,8 +34,7 @@ impl GpuEvents {
     pub(super) fn new(trace: &Trace, rules: &KindRules) -> GpuEvents {
         // A trace has few distinct names; each is classified once.
         let mut kinds: FxHashMap<(StrId, Class), Option<Kind>> = FxHashMap::default();
-        let expected: u64 =
-            trace.tags.iter().filter(|tag| tag.class.is_gpu()).map(|tag| tag.elements).sum();
+        let expected: u64 = trace.tags.iter().filter(|tag| tag.class.is_gpu()).map(|tag| tag.elements).sum();
         let mut events: Vec<GpuEvent> = Vec::with_capacity(trace.len().min(expected as usize));
         for row in trace.rows() {
             let class = trace.class(row);

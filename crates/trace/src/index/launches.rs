@@ -160,8 +160,8 @@ impl ByCall {
     fn new(call_of: &[Row]) -> ByCall {
         let linked = |(row, call): (usize, &Row)| some_row(*call).map(|call| (call, row as Row));
         let mut pairs: Vec<(Row, Row)> = call_of.iter().enumerate().filter_map(linked).collect();
-        // GPU events and their calls are nearly in the same order, which a stable sort makes use of.
-        pairs.sort();
+        // Stable and adaptive: GPU events and their calls are nearly in the same order, and rows stay in theirs.
+        pairs.sort_by_key(|(call, _)| *call);
         let mut by_call = ByCall::default();
         for group in pairs.chunk_by(|a, b| a.0 == b.0) {
             by_call.calls.push(group[0].0);

@@ -66,8 +66,7 @@ impl Index {
     /// The steps by start: those of the user's marker if there is one, else the recorded ones, else a guess.
     pub fn steps(&self, trace: &Trace) -> &Steps {
         if let Some(marker) = &self.step_marker {
-            let is_step = |name: &str| marker.is_step(name);
-            return self.other_steps.get_or_init(|| Steps::marked(trace, StepOrigin::Marker, is_step));
+            return self.other_steps.get_or_init(|| Steps::marked(trace, marker));
         }
         match self.recorded_steps(trace) {
             none if none.is_empty() => self.other_steps.get_or_init(|| Steps::inferred(trace)),

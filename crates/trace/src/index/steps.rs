@@ -69,9 +69,13 @@ impl Steps {
         Steps::of(trace, StepOrigin::Recorded, |name| name.strip_prefix("ProfilerStep#")?.parse().ok())
     }
 
-    /// Each annotation that the test passes is a step; they are numbered from 0.
-    pub(super) fn marked(trace: &Trace, origin: StepOrigin, is_marker: impl Fn(&str) -> bool) -> Steps {
-        let mut steps = Steps::of(trace, origin, |name| is_marker(name).then_some(0));
+    /// Each annotation that the marker matches is a step; they are numbered from 0.
+    pub(super) fn marked(trace: &Trace, marker: &StepMarker) -> Steps {
+        Steps::named(trace, StepOrigin::Marker, |name| marker.is_step(name))
+    }
+
+    fn named(trace: &Trace, origin: StepOrigin, is_step: impl Fn(&str) -> bool) -> Steps {
+        let mut steps = Steps::of(trace, origin, |name| is_step(name).then_some(0));
         for (number, step) in steps.steps.iter_mut().enumerate() {
             step.number = number as i64;
         }
@@ -81,8 +85,7 @@ impl Steps {
     /// A guess for traces without recorded steps: from one `Optimizer.step#…` to the next, else from one
     /// occurrence of the annotation that covers most time among those that repeat on one thread.
     pub(super) fn inferred(trace: &Trace) -> Steps {
-        let optimizer =
-            Steps::marked(trace, StepOrigin::Inferred, |name| name.starts_with("Optimizer.step#"));
+        let optimizer = Steps::named(trace, StepOrigin::Inferred, |name| name.starts_with("Optimizer.step#"));
         if optimizer.len() >= 2 {
             return optimizer.stretched();
         }
@@ -99,7 +102,7 @@ impl Steps {
             .max_by_key(|(name, (_, total))| (*total, **name));
         match longest {
             Some((marker, _)) => {
-                Steps::marked(trace, StepOrigin::Inferred, |name| name == *marker).stretched()
+                Steps::named(trace, StepOrigin::Inferred, |name| name == *marker).stretched()
             }
             None => Steps { steps: Vec::new(), origin: StepOrigin::Inferred },
         }

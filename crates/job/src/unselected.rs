@@ -1,0 +1,91 @@
+//! A selection that leaves nothing of a rank is answered with zeros; this says so, and what there is to select.
+
+use std::collections::BTreeSet;
+
+use gpuscope_trace::{Code, Criteria, Ns, Quality, View};
+
+/// Values listed one by one before the rest is counted.
+const LISTED: usize = 8;
+
+/// An entry if there are GPU events and none of them is selected.
+pub(crate) fn note(view: View<'_>, criteria: &Criteria) -> Option<Quality> {
+    let gpu = view.index.gpu(view.trace);
+    if criteria.is_everything() || gpu.is_empty() || gpu.iter().any(|event| view.selection.has(event.row)) {
+        return None;
+    }
+    let mut there = Vec::new();
+    if criteria.device.is_some() {
+        there.push(listed("devices", &gpu.iter().map(|event| view.device(event.row)).collect()));
+    }
+    if criteria.stream.is_some() {
+        there.push(listed("streams", &gpu.iter().filter_map(|event| view.stream(event.row)).collect()));
+    }
+    if criteria.steps.is_some() || criteria.drop_last_step {
+        there.push(listed("steps", &view.steps().iter().map(|step| step.number).collect()));
+    }
+    if criteria.from.is_some() || criteria.to.is_some() {
+        let length = view.trace.extent().map_or(0, |(start, end)| end.0.saturating_sub(start.0));
+        there.push(format!("{length} ns of time"));
+    }
+    let message = format!(
+        "{} none of {} GPU events, so every time is 0; there are {}",
+        flags(criteria).join(" "),
+        gpu.len(),
+        there.join(", "),
+    );
+    Some(Quality::new(Code::NoGpuEvents, 0, message))
+}
+
+/// The selection as the user wrote it, and the verb that goes with it.
+fn flags(criteria: &Criteria) -> Vec<String> {
+    let ns = |time: Option<Ns>| time.map(|time| time.0);
+    let step = |(first, last): (i64, i64)| {
+        if first == last { first.to_string() } else { format!("{first}..{last}") }
+    };
+    let values = [
+        ("--device", criteria.device.map(|device| device.to_string())),
+        ("--stream", criteria.stream.map(|stream| stream.to_string())),
+        ("--step", criteria.steps.map(step)),
+        ("--from", ns(criteria.from).map(|time| time.to_string())),
+        ("--to", ns(criteria.to).map(|time| time.to_string())),
+    ];
+    let mut flags: Vec<String> =
+        values.into_iter().filter_map(|(flag, value)| Some(format!("{flag} {}", value?))).collect();
+    flags.extend(criteria.drop_last_step.then(|| "--drop-last-step".to_owned()));
+    let verb = if flags.len() == 1 { "leaves" } else { "leave" };
+    flags.push(verb.to_owned());
+    flags
+}
+
+/// `streams 7, 20`, `no steps`
+fn listed(what: &str, values: &BTreeSet<i64>) -> String {
+    if values.is_empty() {
+        return format!("no {what}");
+    }
+    let shown: Vec<String> = values.iter().take(LISTED).map(ToString::to_string).collect();
+    let more = match values.len().saturating_sub(LISTED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{what} {}{more}", shown.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_told_as_they_were_given() {
+        let criteria = Criteria { stream: Some(9), steps: Some((3, 5)), ..Criteria::default() };
+        assert_eq!(flags(&criteria).join(" "), "--stream 9 --step 3..5 leave");
+        let criteria = Criteria { from: Some(Ns(7)), ..Criteria::default() };
+        assert_eq!(flags(&criteria).join(" "), "--from 7 leaves");
+    }
+
+    #[test]
+    fn what_is_there_is_listed_up_to_a_point() {
+        assert_eq!(listed("steps", &BTreeSet::new()), "no steps");
+        assert_eq!(listed("streams", &BTreeSet::from([20, 7])), "streams 7, 20");
+        assert!(listed("steps", &(0..20).collect()).ends_with("7 and 12 more"));
+    }
+}

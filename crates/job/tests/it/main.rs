@@ -1,0 +1,8 @@
+//! Jobs with a planted truth, written to files, read back, and answered for exactly.
+
+mod everything;
+mod figures;
+mod plans;
+mod planted;
+mod selected;
+mod warnings;

@@ -1,0 +1,92 @@
+//! Kernel names in little room: what all C++ kernels share goes first, then what tells them apart least.
+
+use crate::text;
+
+/// Words that most names of `PyTorch`'s own kernels have in common, and what is left of them.
+const COMMON: [(&str, &str); 14] = [
+    ("(anonymous namespace)::", ""),
+    ("<unnamed>::", ""),
+    ("at::native::", ""),
+    ("pytorch_flash::", ""),
+    ("std::", ""),
+    ("c10::", ""),
+    ("vectorized_elementwise_kernel<4, ", "elementwise<"),
+    ("vectorized_elementwise_kernel<8, ", "elementwise<"),
+    ("unrolled_elementwise_kernel<", "elementwise<"),
+    ("elementwise_kernel<128, 4, ", "elementwise<"),
+    ("elementwise_kernel<128, 2, ", "elementwise<"),
+    ("gpu_kernel_impl_nocast<", ""),
+    ("gpu_kernel_impl<", ""),
+    ("cutlass::Kernel2<", ""),
+];
+
+/// The name itself if there is room for it, else without its return type, its parameters and what is common,
+/// else cut: at the end if it has template arguments, of which the first say most, else in the middle.
+pub(crate) fn fitted(name: &str, most: usize) -> String {
+    if text::width(name) <= most {
+        return name.to_owned();
+    }
+    let brief = brief(name);
+    if !brief.contains('<') || most < 12 {
+        return text::shorten(&brief, most);
+    }
+    let mut pieces = text::pieces(&brief, most.saturating_sub(1)).into_iter();
+    match (pieces.next(), pieces.next()) {
+        (Some(start), Some(_)) => format!("{start}…"),
+        _ => brief,
+    }
+}
+
+/// The name without its return type, its parameters and what is common to many.
+pub(crate) fn brief(name: &str) -> String {
+    let name = name.strip_prefix("void ").unwrap_or(name);
+    let mut brief = without_parameters(name).to_owned();
+    for (common, rest) in COMMON {
+        brief = brief.replace(common, rest);
+    }
+    brief
+}
+
+/// `gemm<float>(Params, int)` without what is in the last parentheses.
+fn without_parameters(name: &str) -> &str {
+    let Some(inner) = name.strip_suffix(')') else { return name };
+    let mut depth = 1_usize;
+    for (at, c) in inner.char_indices().rev() {
+        match c {
+            ')' => depth += 1,
+            '(' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            // `Memcpy DtoH (Device -> Pinned)` has no parameters: the parentheses stand apart.
+            let before = &name[..at];
+            return if before.is_empty() || before.ends_with(' ') { name } else { before };
+        }
+    }
+    name
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_all_kernels_share_goes_first() {
+        let add = "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, \
+                   std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)";
+        assert_eq!(fitted(add, 40), "elementwise<CUDAFunctor_add<float>, arr…");
+        assert_eq!(fitted(add, 400), add);
+        assert_eq!(
+            fitted("ncclDevKernel_AllReduce_Sum_f32(Args<4096ul>)", 40),
+            "ncclDevKernel_AllReduce_Sum_f32"
+        );
+    }
+
+    #[test]
+    fn names_without_templates_keep_both_ends() {
+        assert_eq!(fitted("sm90_xmma_gemm_bf16_128x64_cublas", 17), "sm90_xmm…4_cublas");
+        assert_eq!(fitted("Memcpy DtoH (Device -> Pinned)", 17), "Memcpy D… Pinned)");
+        assert_eq!(fitted(")", 0), "…");
+        assert_eq!(fitted("a(b)(c", 3), "a…c");
+    }
+}

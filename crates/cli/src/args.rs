@@ -181,6 +181,8 @@ pub(crate) enum Limit {
     Inflate,
     /// Parse the text from memory
     Parse,
+    /// Read the file into columns, decompressing on a second thread
+    Read,
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use crate::chrome::PADDING;
 /// Room before the text of a chunk, for the unfinished end of the one before it.
 const HEADROOM: usize = 64 << 10;
 /// Chunks that a decompressing thread may be ahead.
-const AHEAD: usize = 4;
+const AHEAD: usize = 8;
 
 /// A buffer with text in `start..end` and zero bytes behind it.
 #[derive(Debug)]

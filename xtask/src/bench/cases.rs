@@ -16,6 +16,7 @@ pub(super) enum Tool {
     Scan,
     Inflate,
     Parse,
+    Read,
     /// Peers.
     JsonLoads,
     Orjson,
@@ -30,6 +31,7 @@ impl Tool {
             Self::Scan => "limit: bare scan",
             Self::Inflate => "limit: bare inflate",
             Self::Parse => "limit: parse from memory",
+            Self::Read => "gpuscope, reading alone",
             Self::JsonLoads => "Python json.loads",
             Self::Orjson => "Python orjson.loads",
             Self::Hta => "HTA 0.5.0",
@@ -37,7 +39,7 @@ impl Tool {
     }
 
     pub(super) fn is_limit(self) -> bool {
-        matches!(self, Self::Scan | Self::Inflate | Self::Parse)
+        matches!(self, Self::Scan | Self::Inflate | Self::Parse | Self::Read)
     }
 
     pub(super) fn is_gpuscope(self) -> bool {
@@ -98,6 +100,7 @@ pub(super) fn plan(binary: &Path, python: Option<&Path>, inputs: &[Input], round
         add(Tool::Scan, false, binary, &["limits", "FILE", "--what", "scan"], rounds);
         add(Tool::Parse, false, binary, &["limits", "FILE", "--what", "parse"], rounds);
         add(Tool::Inflate, true, binary, &["limits", "FILE", "--what", "inflate"], rounds);
+        add(Tool::Read, true, binary, &["limits", "FILE", "--what", "read"], rounds);
         // Peers need gigabytes and minutes: on one made-up trace, and on one that HTA reads, where HTA runs once.
         let Some(python) = python else { continue };
         if index == 0 || input.for_hta {

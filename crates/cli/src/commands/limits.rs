@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gpuscope_formats::limits;
+use gpuscope_formats::{ReadOptions, limits};
 use serde::Serialize;
 
 use crate::Console;
@@ -39,6 +39,15 @@ pub(crate) fn run(file: &Path, what: Limit, console: &mut Console<'_>) -> Result
         Limit::Inflate => {
             let length = limits::inflate(&bytes).map_err(|error| unreadable(&error))?;
             best("inflate", length, || limits::inflate(&bytes).map(|_| 0).map_err(|error| unreadable(&error)))
+        }
+        Limit::Read => {
+            let options = ReadOptions { pipelined: true, ..ReadOptions::default() };
+            let read = || {
+                let file = std::fs::File::open(file).map_err(|error| unreadable(&error))?;
+                gpuscope_formats::read(file, options).map_err(|error| unreadable(&error))
+            };
+            let length = read()?.text_bytes;
+            best("read", length, || read().map(|loaded| loaded.trace.elements))
         }
         Limit::Parse => {
             let padded = limits::padded(&bytes);

@@ -9,8 +9,8 @@ use crate::chrome::PADDING;
 
 /// Room before the text of a chunk, for the unfinished end of the one before it.
 const HEADROOM: usize = 64 << 10;
-/// Chunks that a decompressing thread may be ahead.
-const AHEAD: usize = 8;
+/// Chunks that a decompressing thread may be ahead: enough that neither side waits for the other's hiccups.
+const AHEAD: usize = 24;
 
 /// A buffer with text in `start..end` and zero bytes behind it.
 #[derive(Debug)]

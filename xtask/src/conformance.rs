@@ -12,7 +12,18 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::workspace::Workspace;
 
 /// The analyses built so far: the one place to add the next. Cases under `cli/` follow their command.
-const BUILT: [&str; 5] = ["info", "breakdown", "temporal", "kernels", "overlap"];
+const BUILT: [&str; 10] = [
+    "info",
+    "breakdown",
+    "temporal",
+    "kernels",
+    "overlap",
+    "idle",
+    "launches",
+    "queue",
+    "bandwidth",
+    "annotations",
+];
 
 /// Traces in formats that are not read yet: their cases are reported as skipped.
 const LATER_TRACES: [&str; 2] = ["jax_conv_08", "rocprof_908"];

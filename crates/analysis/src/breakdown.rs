@@ -98,7 +98,7 @@ impl Breakdown {
     /// With a threshold in microseconds, to the nearest nanosecond.
     #[must_use]
     pub fn micro_idle_us(mut self, us: f64) -> Breakdown {
-        self.micro_idle = Some(Ns((us * 1000.0).round() as i64));
+        self.micro_idle = Some(Ns::from_fractional_us(us));
         self
     }
 }

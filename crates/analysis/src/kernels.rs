@@ -16,6 +16,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::Question;
+use crate::durations::Durations;
 pub use types::KernelType;
 use types::{Combinations, Unions, label};
 
@@ -110,11 +111,9 @@ impl Question for Kernels {
         for kernel_type in KernelType::ALL {
             let of_type = launches.iter().filter(|((t, _), _)| *t == kernel_type);
             let named = of_type.map(|((_, name), durations)| (view.trace.strings.get(*name), *durations));
-            rows.extend(
-                self.shorten(named.collect())
-                    .into_iter()
-                    .map(|(name, names, durations)| durations.row(rank, kernel_type, name, names, all)),
-            );
+            rows.extend(self.shorten(named.collect()).into_iter().map(|(name, names, durations)| {
+                KernelRow::new(rank, kernel_type, name, names, &durations, all)
+            }));
         }
         RankKernels { combinations: unions.combinations(), rows }
     }
@@ -174,68 +173,26 @@ fn fewest(named: &[(&str, Durations)], ratio: f64) -> usize {
     keep
 }
 
-/// Figures over a number of launches, in exact integers.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Durations {
-    count: u64,
-    sum: i128,
-    squares: u128,
-    min: Ns,
-    max: Ns,
-}
-
-impl Durations {
-    fn add(&mut self, duration: Ns) {
-        let square = u128::from(duration.0.unsigned_abs()).pow(2);
-        let one =
-            Durations { count: 1, sum: duration.0.into(), squares: square, min: duration, max: duration };
-        self.join(&one);
-    }
-
-    fn join(&mut self, other: &Durations) {
-        if self.count == 0 {
-            *self = *other;
-            return;
-        }
-        self.count += other.count;
-        self.sum += other.sum;
-        self.squares = self.squares.saturating_add(other.squares);
-        self.min = self.min.min(other.min);
-        self.max = self.max.max(other.max);
-    }
-
-    fn mean(&self) -> f64 {
-        if self.count == 0 { 0.0 } else { self.sum as f64 / self.count as f64 }
-    }
-
-    /// Sample standard deviation: the numerator is exact, so launches of equal length give 0.
-    fn deviation(&self) -> f64 {
-        if self.count < 2 {
-            return 0.0;
-        }
-        let (n, sum) = (u128::from(self.count), self.sum.unsigned_abs());
-        let exact = n.checked_mul(self.squares).zip(sum.checked_mul(sum));
-        let numerator = match exact {
-            Some((scaled, square)) => scaled.saturating_sub(square) as f64,
-            // Durations of centuries: a float is near enough.
-            None => (n as f64 * self.squares as f64 - (sum as f64).powi(2)).max(0.0),
-        };
-        (numerator / (n as f64 * (n - 1) as f64)).sqrt()
-    }
-
-    fn row(&self, rank: u32, kernel_type: KernelType, name: &str, names: u64, all: i128) -> KernelRow {
-        let sum_ns = Ns(i64::try_from(self.sum).unwrap_or(i64::MAX));
+impl KernelRow {
+    fn new(
+        rank: u32,
+        kernel_type: KernelType,
+        name: &str,
+        names: u64,
+        durations: &Durations,
+        all: i128,
+    ) -> KernelRow {
         KernelRow {
             rank,
             kernel_type,
             name: name.to_owned(),
-            count: self.count,
-            sum_ns,
-            mean_ns: self.mean(),
-            min_ns: self.min,
-            max_ns: self.max,
-            std_ns: self.deviation(),
-            pct: if all == 0 { 0.0 } else { 100.0 * self.sum as f64 / all as f64 },
+            count: durations.count,
+            sum_ns: durations.sum_ns(),
+            mean_ns: durations.mean(),
+            min_ns: durations.min,
+            max_ns: durations.max,
+            std_ns: durations.deviation(),
+            pct: if all == 0 { 0.0 } else { 100.0 * durations.sum as f64 / all as f64 },
             names,
         }
     }

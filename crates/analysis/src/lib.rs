@@ -1,13 +1,19 @@
 //! One module per question about a trace: a pure function from a view of one rank to a typed answer, and how
 //! the answers of several ranks merge.
 
+pub mod annotations;
+pub mod bandwidth;
 pub mod breakdown;
 mod cover;
+mod durations;
+pub mod idle;
 pub mod info;
 pub mod kernels;
+pub mod launches;
 mod lost;
 pub mod overlap;
 mod quality;
+pub mod queue;
 mod sm_fill;
 pub mod step_time;
 pub mod temporal;
@@ -21,11 +27,16 @@ use gpuscope_table::Tabular;
 use gpuscope_trace::View;
 use serde::Serialize;
 
+pub use annotations::Annotations;
+pub use bandwidth::Bandwidth;
 pub use breakdown::Breakdown;
+pub use idle::Idle;
 pub use info::Info;
 pub use kernels::Kernels;
+pub use launches::Launches;
 pub use overlap::Overlap;
 pub use quality::quality;
+pub use queue::Queue;
 pub use temporal::Temporal;
 
 /// A question that can be put to many ranks: each rank answers from its own trace alone, small things only

@@ -52,6 +52,57 @@ pub(crate) enum Command {
     /// How much communication was hidden behind computation
     #[command(after_help = examples::OVERLAP)]
     Overlap(Asked),
+    /// What idle GPUs waited for, and what the host did meanwhile
+    #[command(after_help = examples::IDLE)]
+    Idle {
+        /// A gap shorter than this many microseconds is the ordinary price of a launch
+        #[arg(long, value_name = "X", default_value_t = 30.0, value_parser = parse::positive, allow_negative_numbers = true)]
+        consecutive_kernel_delay_us: f64,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// Each launch: time in the call, on the GPU, and between
+    #[command(after_help = examples::LAUNCHES)]
+    Launches {
+        /// Calls longer than this many microseconds are outliers
+        #[arg(long, value_name = "X", default_value_t = 50.0, value_parser = parse::positive, allow_negative_numbers = true)]
+        runtime_cutoff_us: f64,
+        /// Delays longer than this many microseconds are outliers
+        #[arg(long, value_name = "X", default_value_t = 100.0, value_parser = parse::positive, allow_negative_numbers = true)]
+        launch_delay_cutoff_us: f64,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// How much work waited for the GPU, stream by stream
+    #[command(after_help = examples::QUEUE)]
+    Queue {
+        /// Also the length after every change
+        #[arg(long)]
+        series: bool,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// How fast copies went, kind by kind
+    #[command(after_help = examples::BANDWIDTH)]
+    Bandwidth {
+        /// Also every copy
+        #[arg(long)]
+        series: bool,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// How long the stretches took that somebody named
+    #[command(after_help = examples::ANNOTATIONS)]
+    Annotations {
+        /// Only their shadows on the GPU
+        #[arg(long, conflicts_with = "cpu")]
+        gpu: bool,
+        /// Only those of the host
+        #[arg(long)]
+        cpu: bool,
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// What is wrong with the data; exit code 1 if anything is an error
     #[command(after_help = examples::CHECK)]
     Check(Asked),

@@ -34,6 +34,29 @@ Examples:
   gpuscope overlap traces/
   gpuscope overlap traces/ --step 10..12 --json";
 
+pub(crate) const IDLE: &str = "\
+Examples:
+  gpuscope idle traces/
+  gpuscope idle rank0.json.gz --csv --table host_causes";
+
+pub(crate) const LAUNCHES: &str = "\
+Examples:
+  gpuscope launches rank0.json.gz --table summary
+  gpuscope launches rank0.json.gz --runtime-cutoff-us 20 --csv --table launches";
+
+pub(crate) const QUEUE: &str = "\
+Examples:
+  gpuscope queue traces/
+  gpuscope queue rank0.json.gz --series --csv --table series";
+
+pub(crate) const BANDWIDTH: &str = "\
+Examples:
+  gpuscope bandwidth traces/";
+
+pub(crate) const ANNOTATIONS: &str = "\
+Examples:
+  gpuscope annotations traces/ --gpu";
+
 pub(crate) const CHECK: &str = "\
 Examples:
   gpuscope check traces/ && echo sound

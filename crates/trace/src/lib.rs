@@ -24,8 +24,8 @@ pub use args::{Arg, ArgSet, ArgType, Group};
 pub use builder::Builder;
 pub use class::{Class, Flow};
 pub use index::{
-    Autograd, GpuEvent, GpuEvents, Index, Launches, LinkedBy, Nesting, Order, Step, StepCursor, StepMarker,
-    StepOrigin, Steps,
+    Autograd, GpuEvent, GpuEvents, Index, Innermost, Launches, LinkedBy, Nesting, Order, Step, StepCursor,
+    StepMarker, StepOrigin, Steps,
 };
 pub use intervals::{Interval, TimeSet};
 pub use kinds::{Kind, KindRules};

@@ -23,6 +23,11 @@ impl Ns {
         Ns(us.saturating_mul(1000))
     }
 
+    /// Microseconds that a person typed, to the nearest nanosecond.
+    pub fn from_fractional_us(us: f64) -> Ns {
+        Ns((us * 1000.0).round() as i64)
+    }
+
     pub fn as_f64(self) -> f64 {
         self.0 as f64
     }

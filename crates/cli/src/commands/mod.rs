@@ -1,13 +1,18 @@
 //! One short file per command.
 
+mod annotations;
+mod bandwidth;
 mod breakdown;
 mod check;
 mod completions;
 mod demo;
+mod idle;
 mod info;
 mod kernels;
+mod launches;
 mod limits;
 mod overlap;
+mod queue;
 mod temporal;
 
 use gpuscope_analysis::Question;
@@ -30,6 +35,15 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
             kernels::run(&asked, num_kernels, duration_ratio, exclude_memory, console)
         }
         Command::Overlap(asked) => overlap::run(&asked, console),
+        Command::Idle { asked, consecutive_kernel_delay_us } => {
+            idle::run(&asked, consecutive_kernel_delay_us, console)
+        }
+        Command::Launches { asked, runtime_cutoff_us, launch_delay_cutoff_us } => {
+            launches::run(&asked, runtime_cutoff_us, launch_delay_cutoff_us, console)
+        }
+        Command::Queue { asked, series } => queue::run(&asked, series, console),
+        Command::Bandwidth { asked, series } => bandwidth::run(&asked, series, console),
+        Command::Annotations { asked, gpu, cpu } => annotations::run(&asked, gpu, cpu, console),
         Command::Check(asked) => check::run(&asked, console),
         Command::Demo(demo) => demo::run(&demo, console),
         Command::Completions { shell } => completions::run(shell, console),

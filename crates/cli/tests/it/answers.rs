@@ -30,6 +30,11 @@ snapshot!(temporal, "temporal");
 snapshot!(kernels, "kernels");
 snapshot!(kernels_folded, "kernels", "--num-kernels", "0", "--exclude-memory");
 snapshot!(overlap, "overlap");
+snapshot!(idle, "idle");
+snapshot!(launches, "launches");
+snapshot!(queue, "queue", "--series");
+snapshot!(bandwidth, "bandwidth");
+snapshot!(annotations, "annotations");
 snapshot!(check, "check");
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod autograd;
 mod gpu;
+mod innermost;
 mod launches;
 mod nesting;
 mod order;
@@ -11,6 +12,7 @@ use std::sync::OnceLock;
 
 pub use autograd::Autograd;
 pub use gpu::{GpuEvent, GpuEvents};
+pub use innermost::Innermost;
 pub use launches::{Launches, LinkedBy};
 pub use nesting::Nesting;
 pub use order::Order;
@@ -38,6 +40,7 @@ pub struct Index {
     other_steps: OnceLock<Steps>,
     order: OnceLock<Order>,
     nesting: OnceLock<Nesting>,
+    innermost: OnceLock<Innermost>,
     autograd: OnceLock<Autograd>,
 }
 
@@ -87,6 +90,11 @@ impl Index {
     /// Which host event encloses which.
     pub fn nesting(&self, trace: &Trace) -> &Nesting {
         self.nesting.get_or_init(|| Nesting::new(trace))
+    }
+
+    /// What each host thread was doing, moment by moment.
+    pub fn innermost(&self, trace: &Trace) -> &Innermost {
+        self.innermost.get_or_init(|| Innermost::new(trace))
     }
 
     /// Which backward operator belongs to which forward one.

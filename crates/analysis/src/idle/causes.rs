@@ -1,0 +1,212 @@
+//! What a thread was doing while the GPU waited for it to launch something.
+//!
+//! Every nanosecond of a gap goes to the innermost event recorded on the launching thread then, and that event,
+//! with all around it, is one of a few causes: the innermost that is telling decides.
+
+use std::collections::BTreeMap;
+
+use gpuscope_trace::{Class, Interval, Nesting, Ns, Row, StrId, Trace, View};
+use rustc_hash::FxHashMap;
+use serde::Serialize;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Cause {
+    Synchronisation,
+    BlockingCopy,
+    Item,
+    Allocator,
+    DataLoading,
+    Optimizer,
+    Compilation,
+    GarbageCollection,
+    /// Some other call of the runtime or driver, the launch itself among them.
+    RuntimeCall,
+    Operator,
+    Python,
+    Annotation,
+    NothingRecorded,
+}
+
+impl Cause {
+    pub fn label(self) -> &'static str {
+        match self {
+            Cause::Synchronisation => "synchronisation",
+            Cause::BlockingCopy => "blocking copy",
+            Cause::Item => "item",
+            Cause::Allocator => "allocator",
+            Cause::DataLoading => "data loading",
+            Cause::Optimizer => "optimizer",
+            Cause::Compilation => "compilation",
+            Cause::GarbageCollection => "garbage collection",
+            Cause::RuntimeCall => "runtime call",
+            Cause::Operator => "operator",
+            Cause::Python => "Python",
+            Cause::Annotation => "annotation",
+            Cause::NothingRecorded => "nothing recorded",
+        }
+    }
+
+    /// The cause that a name alone tells, whatever runs inside it.
+    fn telling(class: Class, name: &str) -> Option<Cause> {
+        let call = |part: &str| class.is_call() && name.contains(part);
+        if call("Synchronize") {
+            Some(Cause::Synchronisation)
+        } else if call("Memcpy") && !name.contains("Async") {
+            Some(Cause::BlockingCopy)
+        } else if call("Malloc") || call("Free") || call("MemMap") || call("MemCreate") || call("HostAlloc") {
+            Some(Cause::Allocator)
+        } else if matches!(name, "aten::item" | "aten::_local_scalar_dense") {
+            Some(Cause::Item)
+        } else if name.contains("DataLoader") {
+            Some(Cause::DataLoading)
+        } else if name.starts_with("Optimizer.step#") {
+            Some(Cause::Optimizer)
+        } else if name.contains("_compile") && class == Class::Annotation
+            || name.contains("CompiledFxGraph.compile")
+        {
+            Some(Cause::Compilation)
+        } else if name == "Python GC" || name.contains("<built-in function collect>") {
+            Some(Cause::GarbageCollection)
+        } else {
+            None
+        }
+    }
+
+    fn of_class(class: Class, name: &str) -> Cause {
+        match class {
+            // A step is always around; that nothing is inside says nothing.
+            Class::Annotation if name.starts_with("ProfilerStep#") => Cause::NothingRecorded,
+            Class::Runtime | Class::Driver => Cause::RuntimeCall,
+            Class::Operator => Cause::Operator,
+            Class::PythonFrame => Cause::Python,
+            _ => Cause::Annotation,
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HostCause {
+    pub rank: u32,
+    pub cause: Cause,
+    pub idle_ns: Ns,
+    /// Gaps that it had a part in.
+    pub count: u64,
+    /// The event behind most of it.
+    pub name: Option<String>,
+}
+
+/// The causes of gaps, each given with the call that ended it; largest first.
+pub(super) fn of(rank: u32, view: View<'_>, gaps: &[(Row, Interval)]) -> Vec<HostCause> {
+    if gaps.is_empty() {
+        return Vec::new();
+    }
+    let mut found: BTreeMap<Cause, Found> = BTreeMap::new();
+    let (innermost, nesting) = (view.index.innermost(view.trace), view.index.nesting(view.trace));
+    for (gap, (call, time)) in gaps.iter().enumerate() {
+        let mut explained = Ns::ZERO;
+        for (part, row) in innermost.during(view.trace.track(*call).thread, *time) {
+            let (cause, told_by) = cause_of(view.trace, nesting, row);
+            found.entry(cause).or_default().add(gap, Some(told_by), part.len());
+            explained += part.len();
+        }
+        if time.len() > explained {
+            found.entry(Cause::NothingRecorded).or_default().add(gap, None, time.len() - explained);
+        }
+    }
+    let name = |found: &Found| {
+        let (name, _) = found.by_name.iter().max_by_key(|(name, time)| (**time, **name))?;
+        Some(view.trace.strings.get(*name).to_owned())
+    };
+    let mut causes: Vec<HostCause> = found
+        .iter()
+        .map(|(cause, found)| HostCause {
+            rank,
+            cause: *cause,
+            idle_ns: found.idle,
+            count: found.gaps,
+            name: name(found),
+        })
+        .collect();
+    causes.sort_by_key(|cause| std::cmp::Reverse(cause.idle_ns));
+    causes
+}
+
+#[derive(Default)]
+struct Found {
+    idle: Ns,
+    gaps: u64,
+    last_gap: Option<usize>,
+    by_name: FxHashMap<StrId, Ns>,
+}
+
+impl Found {
+    fn add(&mut self, gap: usize, told_by: Option<StrId>, time: Ns) {
+        self.idle += time;
+        self.gaps += u64::from(self.last_gap.replace(gap) != Some(gap));
+        if let Some(name) = told_by {
+            *self.by_name.entry(name).or_default() += time;
+        }
+    }
+}
+
+/// The cause of time spent in a row, and the name of the event that tells it.
+fn cause_of(trace: &Trace, nesting: &Nesting, row: Row) -> (Cause, StrId) {
+    let telling = std::iter::once(row)
+        .chain(nesting.ancestors(row))
+        .find_map(|around| Some((Cause::telling(trace.class(around), trace.name(around))?, around)));
+    let (cause, told_by) =
+        telling.unwrap_or_else(|| (Cause::of_class(trace.class(row), trace.name(row)), row));
+    (cause, trace.name_id(told_by))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Idle;
+    use crate::testing::trace;
+
+    #[test]
+    fn every_nanosecond_of_a_gap_goes_to_what_the_thread_did() {
+        let loaded = trace()
+            .step(1, 0..1000)
+            .call(1, 0..5)
+            .kernel("first", 7, 10..100, 1)
+            // The gap from 100 to the launch at 500: a wait inside an operator, an operator, Python, nothing.
+            .host("python_function", "train.py(3): step", 50..400)
+            .host("cpu_op", "aten::item", 90..220)
+            .named_call("cudaStreamSynchronize", 90, 110..180)
+            .host("cpu_op", "aten::add", 250..300)
+            .call(2, 500..505)
+            .kernel("second", 7, 520..600, 2)
+            .build();
+        let answer = loaded.ask(&Idle::default());
+        let causes: Vec<_> =
+            answer.host_causes.iter().map(|c| (c.cause, c.idle_ns.0, c.count, c.name.as_deref())).collect();
+        assert_eq!(
+            causes,
+            [
+                (Cause::Python, 130, 1, Some("train.py(3): step")),
+                (Cause::NothingRecorded, 100, 1, Some("ProfilerStep#1")),
+                (Cause::Synchronisation, 70, 1, Some("cudaStreamSynchronize")),
+                (Cause::Item, 50, 1, Some("aten::item")),
+                (Cause::Operator, 50, 1, Some("aten::add")),
+            ]
+        );
+        let sum: i64 = answer.host_causes.iter().map(|c| c.idle_ns.0).sum();
+        assert_eq!(sum, answer.devices[0].host_ns.0);
+    }
+
+    #[test]
+    fn names_tell_causes() {
+        let told = |class, name| Cause::telling(class, name);
+        assert_eq!(told(Class::Runtime, "cudaMemcpyAsync"), None);
+        assert_eq!(told(Class::Runtime, "hipMemcpy"), Some(Cause::BlockingCopy));
+        assert_eq!(told(Class::Runtime, "cudaFree"), Some(Cause::Allocator));
+        assert_eq!(
+            told(Class::Annotation, "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__"),
+            Some(Cause::DataLoading)
+        );
+        assert_eq!(told(Class::Annotation, "Optimizer.step#AdamW.step"), Some(Cause::Optimizer));
+    }
+}

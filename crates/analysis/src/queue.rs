@@ -1,0 +1,180 @@
+//! How much work was waiting for the GPU, stream by stream?
+//!
+//! The queue of a stream grows by one when a call that will put work on it begins, and shrinks by one when that
+//! work starts. At one instant all that grows it comes first. Lengths are taken after each change; `mean` is
+//! over the changes, `mean_time_weighted` over the time between them, which is what an observer would see.
+
+use std::collections::BTreeMap;
+
+use gpuscope_table::{Table, Tabular, Unit};
+use gpuscope_trace::{Ns, View};
+use serde::Serialize;
+
+use crate::Question;
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct StreamQueue {
+    pub rank: u32,
+    pub device: i64,
+    pub stream: i64,
+    /// How often the length changed.
+    pub points: u64,
+    pub max: i64,
+    pub mean: f64,
+    pub mean_time_weighted: f64,
+    /// Time during which the queue was as long as it ever was.
+    pub time_at_max_ns: Ns,
+    /// Length after each change, if asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub series: Option<Vec<QueuePoint>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct QueuePoint {
+    pub time_ns: Ns,
+    pub length: i64,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct QueueAnswer {
+    pub streams: Vec<StreamQueue>,
+}
+
+impl Tabular for QueueAnswer {
+    fn tables(&self) -> Vec<Table> {
+        let streams = Table::of("streams", "Queue length", &self.streams)
+            .int("rank", Unit::None, "The rank", |s| i64::from(s.rank))
+            .int("device", Unit::None, "The device", |s| s.device)
+            .int("stream", Unit::None, "The stream", |s| s.stream)
+            .int("max", Unit::Count, "The longest the queue was", |s| s.max)
+            .float("mean", Unit::Ratio, "Mean length over all changes", |s| s.mean)
+            .float("mean_time_weighted", Unit::Ratio, "Mean length over time", |s| s.mean_time_weighted)
+            .int("points", Unit::Count, "How often the length changed", |s| s.points as i64)
+            .int("time_at_max_ns", Unit::Ns, "Time during which it was longest", |s| s.time_at_max_ns.0)
+            .build();
+        let points: Vec<(&StreamQueue, &QueuePoint)> = self
+            .streams
+            .iter()
+            .flat_map(|s| s.series.iter().flatten().map(move |point| (s, point)))
+            .collect();
+        if points.is_empty() {
+            return vec![streams];
+        }
+        let series = Table::of("series", "Queue length over time", &points)
+            .int("rank", Unit::None, "The rank", |p| i64::from(p.0.rank))
+            .int("device", Unit::None, "The device", |p| p.0.device)
+            .int("stream", Unit::None, "The stream", |p| p.0.stream)
+            .int("time_ns", Unit::TimestampNs, "When the length changed", |p| p.1.time_ns.0)
+            .int("length", Unit::Count, "The length from then on", |p| p.1.length)
+            .build();
+        vec![streams, series]
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Queue {
+    /// Keep the length after every change.
+    pub series: bool,
+}
+
+impl Question for Queue {
+    type Local = Vec<StreamQueue>;
+    type Answer = QueueAnswer;
+
+    fn local(&self, rank: u32, view: View<'_>) -> Vec<StreamQueue> {
+        // False sorts first: at one instant the queue grows before it shrinks.
+        let mut changes: BTreeMap<(i64, i64), Vec<(Ns, bool)>> = BTreeMap::new();
+        for event in view.gpu() {
+            if let (Some(stream), Some(launched)) = (view.stream(event.row), view.launch_start(event.row)) {
+                let of_stream = changes.entry((view.device(event.row), stream)).or_default();
+                of_stream.extend([(launched, false), (event.start, true)]);
+            }
+        }
+        let queue = |((device, stream), mut changes): ((i64, i64), Vec<(Ns, bool)>)| {
+            changes.sort_unstable();
+            self.stream(rank, device, stream, &changes)
+        };
+        changes.into_iter().map(queue).collect()
+    }
+
+    fn merge(&self, locals: Vec<Vec<StreamQueue>>) -> QueueAnswer {
+        QueueAnswer { streams: locals.into_iter().flatten().collect() }
+    }
+}
+
+impl Queue {
+    fn stream(self, rank: u32, device: i64, stream: i64, changes: &[(Ns, bool)]) -> StreamQueue {
+        let mut length = 0;
+        let points: Vec<QueuePoint> = changes
+            .iter()
+            .map(|(time, starts)| {
+                length += if *starts { -1 } else { 1 };
+                QueuePoint { time_ns: *time, length }
+            })
+            .collect();
+        let max = points.iter().map(|point| point.length).max().unwrap_or(0);
+        let sum: i64 = points.iter().map(|point| point.length).sum();
+        let (mut at_max, mut area) = (Ns::ZERO, 0i128);
+        for pair in points.windows(2) {
+            let time = pair[1].time_ns - pair[0].time_ns;
+            area += i128::from(pair[0].length) * i128::from(time.0);
+            if pair[0].length == max {
+                at_max += time;
+            }
+        }
+        let whole = match (points.first(), points.last()) {
+            (Some(first), Some(last)) => last.time_ns - first.time_ns,
+            _ => Ns::ZERO,
+        };
+        StreamQueue {
+            rank,
+            device,
+            stream,
+            points: points.len() as u64,
+            max,
+            mean: sum as f64 / points.len().max(1) as f64,
+            mean_time_weighted: if whole > Ns::ZERO { area as f64 / whole.as_f64() } else { 0.0 },
+            time_at_max_ns: at_max,
+            series: self.series.then_some(points),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::trace;
+
+    #[test]
+    fn at_one_instant_the_queue_grows_first() {
+        let loaded = trace()
+            .call(1, 0..2)
+            .call(2, 10..12)
+            .kernel("a", 7, 10..20, 1)
+            .kernel("b", 7, 30..40, 2)
+            .kernel("unlaunched", 7, 50..60, None)
+            .build();
+        let answer = loaded.ask(&Queue { series: true });
+        let stream = &answer.streams[0];
+        let series: Vec<_> =
+            stream.series.as_ref().unwrap().iter().map(|p| (p.time_ns.0, p.length)).collect();
+        assert_eq!(series, [(0, 1), (10, 2), (10, 1), (30, 0)]);
+        assert_eq!((stream.points, stream.max, stream.time_at_max_ns), (4, 2, Ns(0)));
+        assert!((stream.mean - 1.0).abs() < 1e-12);
+        assert!((stream.mean_time_weighted - 1.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn devices_with_the_same_stream_number_are_apart() {
+        let loaded = trace()
+            .call(1, 0..2)
+            .call(2, 3..4)
+            .kernel("a", 7, 10..20, 1)
+            .on(1)
+            .kernel("b", 7, 10..20, 2)
+            .build();
+        let streams: Vec<_> =
+            loaded.ask(&Queue::default()).streams.iter().map(|s| (s.device, s.max)).collect();
+        assert_eq!(streams, [(0, 1), (1, 1)]);
+    }
+}

@@ -103,6 +103,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// What changed from one run to another: every event name, on the host and on the GPU
+    #[command(after_help = examples::DIFF)]
+    Diff(Asked),
     /// What is wrong with the data; exit code 1 if anything is an error
     #[command(after_help = examples::CHECK)]
     Check(Asked),

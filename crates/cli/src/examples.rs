@@ -57,6 +57,11 @@ pub(crate) const ANNOTATIONS: &str = "\
 Examples:
   gpuscope annotations traces/ --gpu";
 
+pub(crate) const DIFF: &str = "\
+Examples:
+  gpuscope diff before/ after/
+  gpuscope diff before.json.gz after.json.gz -o diff.html";
+
 pub(crate) const CHECK: &str = "\
 Examples:
   gpuscope check traces/ && echo sound

@@ -6,6 +6,7 @@ mod breakdown;
 mod check;
 mod completions;
 mod demo;
+mod diff;
 mod idle;
 mod info;
 mod kernels;
@@ -44,6 +45,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Queue { asked, series } => queue::run(&asked, series, console),
         Command::Bandwidth { asked, series } => bandwidth::run(&asked, series, console),
         Command::Annotations { asked, gpu, cpu } => annotations::run(&asked, gpu, cpu, console),
+        Command::Diff(asked) => diff::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),
         Command::Demo(demo) => demo::run(&demo, console),
         Command::Completions { shell } => completions::run(shell, console),

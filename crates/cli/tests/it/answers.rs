@@ -38,6 +38,24 @@ snapshot!(annotations, "annotations");
 snapshot!(check, "check");
 
 #[test]
+fn diff() {
+    let folder = Folder::new();
+    folder
+        .write("a.json", rank(0).to_json())
+        .write("b.json", rank(0).kernel("extra", 200_000..210_000).to_json());
+    let table = folder.run(&["diff", "@a.json", "@b.json"]);
+    assert_eq!((table.exit, table.err.as_str()), (0, ""));
+    insta::assert_snapshot!("diff_table", table.out);
+    insta::assert_json_snapshot!(
+        "diff_json",
+        folder.run(&["diff", "@a.json", "@b.json", "--json"]).json()["data"]
+    );
+    let alone = folder.run(&["diff", "@a.json"]);
+    assert_eq!(alone.exit, 2);
+    assert!(alone.err.contains("two runs"), "{}", alone.err);
+}
+
+#[test]
 fn help() {
     let folder = Folder::new();
     insta::assert_snapshot!("help", folder.run(&["--help"]).out);

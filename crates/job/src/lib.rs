@@ -1,9 +1,8 @@
 //! Finds the inputs of a run, loads ranks in parallel and merges their answers.
 //!
-//! A file that holds several ranks is read as one. The processes of a Kineto file's GPU events are its devices, so
-//! a merged file cannot be told from one process that drives several devices; and even where labels name a rank,
-//! merged files reuse correlation ids between ranks, so that a part of the rows would be linked to the launches
-//! of another rank. Splitting such a file is sound only while its events are read, before they are linked.
+//! A file that holds several ranks is split by process where every process with GPU work names its rank (see
+//! `Trace::into_ranks`); a merged file that does not say whose its processes are cannot be told from one process
+//! that drives several devices, and is read as one rank.
 
 mod archive;
 mod budget;

@@ -125,12 +125,12 @@ impl Run {
         };
         let (wanted, peeked) = self.sources_of_rank()?;
         let sources: Vec<&Source> = wanted.iter().map(|i| &self.sources[*i]).collect();
-        let results = load::all(&sources, &reading, |i, loaded| self.rank(wanted[i], loaded, question));
+        let results = load::all(&sources, &reading, |i, loaded| self.ranks(wanted[i], loaded, question));
         let mut found = Vec::new();
         let mut failures = self.failures.clone();
         for (source, result) in sources.into_iter().zip(results) {
             match result {
-                Ok(rank) => found.push(rank),
+                Ok(ranks) => found.extend(ranks),
                 // A file of another kind that lies beside the traces and does not claim to be one.
                 Err(Error::NotATrace { .. }) if source.discovered && !source.looks_like_trace() => {}
                 Err(error) => failures.push(Arc::new(error)),
@@ -170,9 +170,23 @@ impl Run {
         }
     }
 
-    /// What one rank contributes; its trace ends here.
-    fn rank<Q: Question>(&self, i: usize, loaded: Loaded, question: &Q) -> Rank<Option<Q::Local>> {
+    /// What the ranks of one file contribute: nearly always one, several if the file was merged from several.
+    fn ranks<Q: Question>(&self, i: usize, loaded: Loaded, question: &Q) -> Vec<Rank<Option<Q::Local>>> {
         let Loaded { trace, format, .. } = loaded;
+        match trace.into_ranks() {
+            Err(whole) => vec![self.rank(i, &whole, format, question)],
+            Ok(parts) => parts.iter().map(|(_, part)| self.rank(i, part, format, question)).collect(),
+        }
+    }
+
+    /// What one rank contributes.
+    fn rank<Q: Question>(
+        &self,
+        i: usize,
+        trace: &Trace,
+        format: &'static str,
+        question: &Q,
+    ) -> Rank<Option<Q::Local>> {
         let source = &self.sources[i];
         let distributed = trace.metadata.distributed.as_ref();
         let own = distributed.and_then(|distributed| u32::try_from(distributed.rank?).ok());
@@ -187,15 +201,15 @@ impl Run {
             container: source.container,
         };
         let index = Index::new(self.options.rules.clone()).with_step_marker(self.options.step_marker.clone());
-        let clue = clue(source, rank, &trace, &index);
-        let has_gpu_work = !index.gpu(&trace).is_empty();
+        let clue = clue(source, rank, trace, &index);
+        let has_gpu_work = !index.gpu(trace).is_empty();
         let wanted = self.options.rank.is_none_or(|wanted| wanted == rank);
         let mut notes = trace.quality.clone();
         let local = wanted.then(|| {
             let everything = Selection::everything();
-            notes.extend(quality(rank, View { trace: &trace, index: &index, selection: &everything }));
-            let selection = Selection::new(&trace, &index, &self.options.criteria);
-            let view = View { trace: &trace, index: &index, selection: &selection };
+            notes.extend(quality(rank, View { trace, index: &index, selection: &everything }));
+            let selection = Selection::new(trace, &index, &self.options.criteria);
+            let view = View { trace, index: &index, selection: &selection };
             notes.extend(unselected::note(view, &self.options.criteria));
             question.local(rank, view)
         });

@@ -13,6 +13,7 @@ pub mod quality;
 mod record;
 mod select;
 pub mod side_tables;
+mod split;
 mod strings;
 mod tag;
 mod time;

@@ -154,6 +154,22 @@ impl Args {
         }
     }
 
+    /// The arguments of the rows that have a new number, under that number.
+    pub(crate) fn moved(&self, new_row: &[u32]) -> Args {
+        let mut moved = Args::default();
+        for (table, to) in self.tables.iter().zip(&mut moved.tables) {
+            for (i, row) in
+                table.rows.iter().enumerate().filter(|(_, row)| new_row[**row as usize] != u32::MAX)
+            {
+                to.rows.push(new_row[*row as usize]);
+                for (column, to) in table.columns.iter().zip(&mut to.columns) {
+                    to.push(column.get(i).unwrap_or(ABSENT));
+                }
+            }
+        }
+        moved
+    }
+
     pub fn table(&self, group: Group) -> &ArgTable {
         &self.tables[group as usize]
     }

@@ -21,6 +21,7 @@ impl StrId {
 /// An arena of distinct strings.
 ///
 /// All text is valid UTF-8: what is not is repaired when it is first seen, and counted.
+#[derive(Clone)]
 pub struct Strings {
     arena: String,
     /// Where each string ends; it begins where the one before it ends.

@@ -56,7 +56,7 @@ pub struct Tag {
     pub elements: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Tags {
     tags: Vec<Tag>,
     by_key: FxHashMap<(Phase, StrId), TagId>,
@@ -83,6 +83,13 @@ impl Tags {
         let tag = &mut self.tags[id.0 as usize];
         tag.elements += 1;
         tag
+    }
+
+    /// Sets how many elements each tag has.
+    pub(crate) fn recount(&mut self, elements: impl Fn(TagId) -> u64) {
+        for (i, tag) in self.tags.iter_mut().enumerate() {
+            tag.elements = elements(TagId(i as u32));
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Tag> {

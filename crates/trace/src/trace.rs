@@ -24,6 +24,16 @@ pub struct Columns {
 }
 
 impl Columns {
+    pub(crate) fn push_from(&mut self, other: &Columns, row: Row) {
+        let i = row as usize;
+        self.start.push(other.start[i]);
+        self.dur.push(other.dur[i]);
+        self.name.push(other.name[i]);
+        self.track.push(other.track[i]);
+        self.tag.push(other.tag[i]);
+        self.element.push(other.element[i]);
+    }
+
     pub fn heap_bytes(&self) -> usize {
         (self.start.capacity() + self.dur.capacity()) * 8
             + (self.name.capacity() + self.track.capacity() + self.tag.capacity() + self.element.capacity())
@@ -49,6 +59,13 @@ pub struct FlowPoint {
 }
 
 impl Flows {
+    pub(crate) fn push_from(&mut self, other: &Flows, i: usize) {
+        self.id.push(other.id[i]);
+        self.time.push(other.time[i]);
+        self.track.push(other.track[i]);
+        self.tag.push(other.tag[i]);
+    }
+
     pub fn len(&self) -> usize {
         self.id.len()
     }

@@ -77,7 +77,7 @@ pub struct Label {
     pub sort_index: Option<i64>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Tracks {
     all: Vec<Track>,
     by_key: FxHashMap<TrackKey, TrackId>,

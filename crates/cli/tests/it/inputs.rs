@@ -149,3 +149,52 @@ fn a_memory_bound_changes_nothing_but_the_order_of_reading() {
     let free = temporal(&folder, &["@"]).json();
     assert_eq!(free, temporal(&folder, &["@", "--memory", "1"]).json());
 }
+
+/// Two ranks merged into one file: processes say whose they are, correlations repeat.
+#[test]
+fn a_merged_file_is_split_by_process() {
+    let process = |pid: u32, name: &str| {
+        format!(r#"{{"ph": "M", "name": "process_name", "pid": {pid}, "args": {{"name": "{name}"}}}}"#)
+    };
+    let call = |pid: u32, ts: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": {pid}, "tid": 1, "ts": {ts}, "dur": 2, "args": {{"correlation": 1}}}}"#
+        )
+    };
+    let kernel = |pid: u32, ts: u32, dur: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "kernel", "name": "gemm", "pid": {pid}, "tid": 7, "ts": {ts}, "dur": {dur}, "args": {{"device": 0, "stream": 7, "correlation": 1}}}}"#
+        )
+    };
+    let step = |pid: u32, start: u32| {
+        format!(
+            r#"{{"ph": "X", "cat": "user_annotation", "name": "ProfilerStep#5", "pid": {pid}, "tid": 1, "ts": {start}, "dur": 90}}"#
+        )
+    };
+    let events = [
+        process(10, "python rank 0"),
+        process(1000, "rank 0 GPU 0"),
+        process(11, "python rank 1"),
+        process(1001, "rank 1 GPU 0"),
+        step(10, 0),
+        call(10, 1),
+        kernel(1000, 20, 30),
+        step(11, 500),
+        call(11, 501),
+        kernel(1001, 520, 40),
+    ];
+    let folder = Folder::new();
+    folder.write("merged.json", format!("[{}]", events.join(",")));
+    let ran = folder.run(&["breakdown", "@merged.json", "--json"]);
+    assert_eq!(ran.ranks(), [0, 1]);
+    let ranks = &ran.json()["data"]["ranks"];
+    for (rank, busy) in [(0, 30_000), (1, 40_000)] {
+        // Each kernel is linked to its own rank's call, and so belongs to its own rank's step.
+        assert_eq!(ranks[rank]["total"]["busy_ns"], busy);
+        assert_eq!(ranks[rank]["steps"][0]["computation_ns"], busy);
+    }
+    assert_eq!(folder.run(&["breakdown", "@merged.json", "--rank", "1", "--json"]).ranks(), [1]);
+    let unnamed = events.iter().filter(|event| !event.contains("rank 1 GPU")).cloned().collect::<Vec<_>>();
+    folder.write("unnamed.json", format!("[{}]", unnamed.join(",")));
+    assert_eq!(folder.run(&["breakdown", "@unnamed.json", "--json"]).ranks(), [0]);
+}

@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use crate::Question;
 
-pub use causes::HostCause;
+pub use causes::{Cause, HostCause};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Gaps {

@@ -1,7 +1,8 @@
 //! What a thread was doing while the GPU waited for it to launch something.
 //!
 //! Every nanosecond of a gap goes to the innermost event recorded on the launching thread then, and that event,
-//! with all around it, is one of a few causes: the innermost that is telling decides.
+//! with all around it, is one of a few causes. The most telling one decides: a wait inside `aten::item` is there
+//! because of the `item`, and whatever runs while the next batch is fetched is data loading.
 
 use std::collections::BTreeMap;
 
@@ -44,6 +45,18 @@ impl Cause {
             Cause::Python => "Python",
             Cause::Annotation => "annotation",
             Cause::NothingRecorded => "nothing recorded",
+        }
+    }
+
+    /// Which of two causes around one another explains more: the larger.
+    fn weight(self) -> u32 {
+        match self {
+            Cause::GarbageCollection => 5,
+            Cause::DataLoading => 4,
+            Cause::Compilation => 3,
+            Cause::Item => 2,
+            Cause::Optimizer => 0,
+            _ => 1,
         }
     }
 
@@ -152,9 +165,13 @@ impl Found {
 
 /// The cause of time spent in a row, and the name of the event that tells it.
 fn cause_of(trace: &Trace, nesting: &Nesting, row: Row) -> (Cause, StrId) {
-    let telling = std::iter::once(row)
-        .chain(nesting.ancestors(row))
-        .find_map(|around| Some((Cause::telling(trace.class(around), trace.name(around))?, around)));
+    // From the outside in, so that of equal weights the innermost is taken.
+    let mut around: Vec<Row> = std::iter::once(row).chain(nesting.ancestors(row)).collect();
+    around.reverse();
+    let telling = around
+        .into_iter()
+        .filter_map(|around| Some((Cause::telling(trace.class(around), trace.name(around))?, around)))
+        .max_by_key(|(cause, _)| cause.weight());
     let (cause, told_by) =
         telling.unwrap_or_else(|| (Cause::of_class(trace.class(row), trace.name(row)), row));
     (cause, trace.name_id(told_by))
@@ -187,9 +204,8 @@ mod tests {
             causes,
             [
                 (Cause::Python, 130, 1, Some("train.py(3): step")),
+                (Cause::Item, 120, 1, Some("aten::item")),
                 (Cause::NothingRecorded, 100, 1, Some("ProfilerStep#1")),
-                (Cause::Synchronisation, 70, 1, Some("cudaStreamSynchronize")),
-                (Cause::Item, 50, 1, Some("aten::item")),
                 (Cause::Operator, 50, 1, Some("aten::add")),
             ]
         );

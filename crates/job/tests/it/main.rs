@@ -2,6 +2,7 @@
 
 mod everything;
 mod figures;
+mod idle;
 mod plans;
 mod planted;
 mod selected;

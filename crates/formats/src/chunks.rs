@@ -31,30 +31,43 @@ impl Chunk {
         Chunk { buffer: vec![0; HEADROOM + bytes.max(1) + PADDING], start: HEADROOM, end: HEADROOM }
     }
 
-    /// Fills the chunk as far as the source gives; an error after some text comes with the next chunk.
-    fn fill(&mut self, source: &mut dyn Read) -> io::Result<()> {
-        (self.start, self.end) = (HEADROOM, HEADROOM);
-        let limit = self.buffer.len() - PADDING;
-        while self.end < limit {
-            match source.read(&mut self.buffer[self.end..limit]) {
-                Ok(0) => break,
-                Ok(n) => self.end += n,
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) if self.end == self.start => return Err(error),
-                // What is left of the error shows again at the next read.
-                Err(_) => break,
-            }
-        }
-        self.buffer[self.end..self.end + PADDING].fill(0);
-        Ok(())
-    }
-
     pub(crate) fn is_empty(&self) -> bool {
         self.start == self.end
     }
 
     pub(crate) fn text(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
+    }
+}
+
+/// A text on its way in. An error that comes after some text is kept for the next time, so that neither is lost.
+pub(crate) struct Source<'r> {
+    text: Box<dyn Read + 'r>,
+    failed: Option<io::Error>,
+}
+
+impl<'r> Source<'r> {
+    pub(crate) fn new(text: Box<dyn Read + 'r>) -> Source<'r> {
+        Source { text, failed: None }
+    }
+
+    /// Fills a chunk as far as the text goes.
+    fn fill(&mut self, chunk: &mut Chunk) -> io::Result<()> {
+        (chunk.start, chunk.end) = (HEADROOM, HEADROOM);
+        let limit = chunk.buffer.len() - PADDING;
+        while chunk.end < limit && self.failed.is_none() {
+            match self.text.read(&mut chunk.buffer[chunk.end..limit]) {
+                Ok(0) => break,
+                Ok(n) => chunk.end += n,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => self.failed = Some(error),
+            }
+        }
+        chunk.buffer[chunk.end..chunk.end + PADDING].fill(0);
+        match self.failed.take_if(|_| chunk.is_empty()) {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
     }
 }
 
@@ -109,14 +122,14 @@ pub(crate) trait Chunks {
 
 /// Reads and decompresses on the calling thread.
 pub(crate) struct Inline<'r> {
-    pub(crate) source: Box<dyn Read + 'r>,
+    pub(crate) source: Source<'r>,
     pub(crate) chunk_bytes: usize,
 }
 
 impl Chunks for Inline<'_> {
     fn next(&mut self, used: Option<Chunk>) -> io::Result<Chunk> {
         let mut chunk = reusable(used, self.chunk_bytes);
-        chunk.fill(&mut self.source)?;
+        self.source.fill(&mut chunk)?;
         Ok(chunk)
     }
 }
@@ -138,13 +151,13 @@ impl Pipelined {
         let (used, take_used) = sync_channel::<Chunk>(AHEAD + 2);
         scope.spawn(move || {
             let mut source = match open() {
-                Ok(source) => source,
+                Ok(text) => Source::new(text),
                 // A reader that has gone away has no use for the error.
                 Err(error) => return drop(send_filled.send(Err(error))),
             };
             loop {
                 let mut chunk = reusable(take_used.try_recv().ok(), chunk_bytes);
-                let result = chunk.fill(&mut source);
+                let result = source.fill(&mut chunk);
                 let done = result.is_err() || chunk.is_empty();
                 // A reader that has gone away has no use for more.
                 if send_filled.send(result.map(|()| chunk)).is_err() || done {

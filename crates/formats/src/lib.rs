@@ -16,7 +16,7 @@ use gpuscope_trace::Trace;
 pub use decompress::Compression;
 
 use chrome::{Document, Parsed};
-use chunks::{Chunk, Chunks, Inline, Pipelined, Unfinished};
+use chunks::{Chunk, Chunks, Inline, Pipelined, Source, Unfinished};
 use decompress::Compressed;
 
 /// What was read, and from what.
@@ -63,7 +63,10 @@ pub fn read(input: impl Read + Send, options: ReadOptions) -> Result<Loaded, Rea
             read_chunks(&mut Pipelined::spawn(scope, || compressed.open(), options.chunk_bytes))
         })?
     } else {
-        read_chunks(&mut Inline { source: compressed.open()?, chunk_bytes: options.chunk_bytes })?
+        read_chunks(&mut Inline {
+            source: Source::new(compressed.open()?),
+            chunk_bytes: options.chunk_bytes,
+        })?
     };
     Ok(Loaded { trace: parsed.trace, format: parsed.format, compression, text_bytes })
 }

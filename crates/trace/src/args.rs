@@ -226,7 +226,7 @@ impl ArgSet {
     }
 
     /// The side tables that hold these arguments, as bits.
-    pub(crate) fn tables(self) -> u32 {
+    pub fn tables(self) -> u32 {
         self.iter().filter(|arg| arg.is_stored()).fold(0, |bits, arg| bits | 1 << arg.group() as u8)
     }
 }

@@ -9,7 +9,7 @@ use crate::strings::{StrId, Strings};
 use crate::tag::{Phase, TagId};
 use crate::time::Ns;
 use crate::trace::{Reading, Row, Trace};
-use crate::track::{Id, ThreadId, TrackId, TrackKey};
+use crate::track::{Id, ThreadId, TrackKey};
 
 #[derive(Debug, Default)]
 pub struct Builder {
@@ -240,11 +240,6 @@ impl Builder {
         let start = columns.start[row as usize];
         columns.tag[row as usize] = tag;
         columns.dur[row as usize] = end.min(Ns::LIMIT.0).saturating_sub(start).max(0);
-    }
-
-    /// The track of a place, for readers that build rows by hand.
-    pub fn track(&mut self, key: TrackKey) -> TrackId {
-        self.trace.tracks.intern(key)
     }
 }
 

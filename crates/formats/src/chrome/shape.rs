@@ -210,7 +210,8 @@ impl Shapes {
         }
         let mut learner = Learner::new(read.rewound(start), reader.record.tag);
         if learner.event(reader) == Ok(true) && learner.parts.len() <= MOST_FIELDS {
-            self.insert(learner.parts, learner.leaf);
+            let tables = learner.leaf.present.tables();
+            self.insert(learner.parts, Leaf { tables, ..learner.leaf });
         }
     }
 
@@ -333,9 +334,6 @@ impl<'t> Learner<'t> {
         };
         if arg.arg_type() != ArgType::Id {
             self.leaf.present = self.leaf.present.with(arg);
-            if arg.is_stored() {
-                self.leaf.tables |= 1 << arg.group() as u8;
-            }
         }
         self.field(field)
     }

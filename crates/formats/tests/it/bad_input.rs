@@ -68,6 +68,9 @@ fn a_truncated_gzip_is_read_as_far_as_it_goes() {
     let trace = load(&whole[..whole.len() / 2]).unwrap().trace;
     assert!(trace.elements > 500, "{} elements", trace.elements);
     assert_eq!(trace.quality[0].code, Code::Truncated);
+    let pipelined =
+        read(&whole[..whole.len() / 2], ReadOptions { pipelined: true, ..ReadOptions::default() });
+    assert_eq!(pipelined.unwrap().trace.quality, trace.quality);
     let mut corrupt = whole.clone();
     let middle = corrupt.len() / 2;
     corrupt[middle..middle + 40].fill(0x55);
@@ -202,4 +205,22 @@ fn garbage_behind_a_whole_gzip_is_nobodys_loss() {
     let mut bytes = encoder.finish().unwrap();
     bytes.extend_from_slice(b"junk\n");
     assert_eq!(codes(&load(&bytes).unwrap().trace), []);
+}
+
+/// A disk that fails in the middle of a chunk: what was read is kept, and the message says why it ends there.
+#[test]
+fn a_failing_disk_is_named() {
+    struct Failing<'t>(&'t [u8]);
+    impl std::io::Read for Failing<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            match self.0.read(buffer)? {
+                0 => Err(std::io::Error::other("the disk is on fire")),
+                n => Ok(n),
+            }
+        }
+    }
+    let text = format!("{{\"traceEvents\": [{}, {}", event("a", 1), event("b", 2));
+    let trace = read(Failing(text.as_bytes()), ReadOptions::default()).unwrap().trace;
+    assert_eq!(names(&trace), ["a", "b"]);
+    assert!(trace.quality[0].message.contains("the disk is on fire"), "{}", trace.quality[0].message);
 }

@@ -21,6 +21,7 @@ use serde::Serialize;
 
 use crate::Question;
 
+pub(crate) use causes::cause_of;
 pub use causes::{Cause, HostCause};
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]

@@ -5,8 +5,10 @@ pub mod annotations;
 pub mod bandwidth;
 pub mod breakdown;
 mod cover;
+pub mod critical_path;
 pub mod diff;
 mod durations;
+mod graph;
 pub mod idle;
 pub mod info;
 pub mod kernels;
@@ -17,6 +19,7 @@ mod quality;
 pub mod queue;
 mod sm_fill;
 pub mod step_time;
+mod syncs;
 pub mod temporal;
 
 #[cfg(test)]
@@ -31,6 +34,7 @@ use serde::Serialize;
 pub use annotations::Annotations;
 pub use bandwidth::Bandwidth;
 pub use breakdown::Breakdown;
+pub use critical_path::CriticalPath;
 pub use diff::Diff;
 pub use idle::Idle;
 pub use info::Info;

@@ -103,6 +103,18 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// What would have to be faster for a step to be faster: the chain of waiting from its end to its start
+    #[command(after_help = examples::CRITICAL_PATH)]
+    CriticalPath {
+        /// The window is that of host annotations whose name contains this; "" for the whole trace [default: the middle step]
+        #[arg(long, value_name = "NAME")]
+        annotation: Option<String>,
+        /// Which of the annotations: I, or A..B with both ends in, counted from 0
+        #[arg(long, value_name = "I|A..B", default_value = "0", value_parser = parse::instances, requires = "annotation")]
+        instance: (usize, usize),
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// What changed from one run to another: every event name, on the host and on the GPU
     #[command(after_help = examples::DIFF)]
     Diff(Asked),

@@ -57,6 +57,12 @@ pub(crate) const ANNOTATIONS: &str = "\
 Examples:
   gpuscope annotations traces/ --gpu";
 
+pub(crate) const CRITICAL_PATH: &str = "\
+Examples:
+  gpuscope critical-path traces/ --rank 0                     of the middle step
+  gpuscope critical-path traces/ --step 12
+  gpuscope critical-path rank0.json.gz --annotation forward --instance 1";
+
 pub(crate) const DIFF: &str = "\
 Examples:
   gpuscope diff before/ after/

@@ -14,6 +14,13 @@ pub(crate) fn steps(text: &str) -> Result<(i64, i64), String> {
     Ok((first, last))
 }
 
+/// `2` or `1..3`, both ends in, counted from 0.
+pub(crate) fn instances(text: &str) -> Result<(usize, usize), String> {
+    let (first, last) = steps(text).map_err(|error| error.replace("step", "number"))?;
+    let place = |number: i64| usize::try_from(number).map_err(|_| format!("{number}: counted from 0"));
+    Ok((place(first)?, place(last)?))
+}
+
 /// Nanoseconds, or a number with a unit: `1500`, `1.5us`, `20ms`, `2s`.
 pub(crate) fn time(text: &str) -> Result<i64, String> {
     let units = [("ns", 1), ("us", 1_000), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];

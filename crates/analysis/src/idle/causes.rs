@@ -164,7 +164,7 @@ impl Found {
 }
 
 /// The cause of time spent in a row, and the name of the event that tells it.
-fn cause_of(trace: &Trace, nesting: &Nesting, row: Row) -> (Cause, StrId) {
+pub(crate) fn cause_of(trace: &Trace, nesting: &Nesting, row: Row) -> (Cause, StrId) {
     // From the outside in, so that of equal weights the innermost is taken.
     let mut around: Vec<Row> = std::iter::once(row).chain(nesting.ancestors(row)).collect();
     around.reverse();

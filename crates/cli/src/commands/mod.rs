@@ -5,6 +5,7 @@ mod bandwidth;
 mod breakdown;
 mod check;
 mod completions;
+mod critical_path;
 mod demo;
 mod diff;
 mod idle;
@@ -45,6 +46,9 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Queue { asked, series } => queue::run(&asked, series, console),
         Command::Bandwidth { asked, series } => bandwidth::run(&asked, series, console),
         Command::Annotations { asked, gpu, cpu } => annotations::run(&asked, gpu, cpu, console),
+        Command::CriticalPath { asked, annotation, instance } => {
+            critical_path::run(&asked, annotation, instance, console)
+        }
         Command::Diff(asked) => diff::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),
         Command::Demo(demo) => demo::run(&demo, console),

@@ -1,0 +1,148 @@
+//! What had to happen before what: the dependency graph of a stretch of a rank's work.
+//!
+//! A node is something that takes time on one place: a call on a host thread, the end of a call that waited for
+//! the GPU, a GPU event. An edge says that a node cannot begin before another one has begun or ended, plus a lag:
+//!
+//! * a thread does one thing after another (the lag is the host's own work between two calls);
+//! * GPU work follows its launch, and the work before it on its stream;
+//! * a stream that waits for an event follows the work before that event; a call that synchronises returns after
+//!   the work it waited for; the backward thread runs while the forward thread waits for it.
+//!
+//! What remains between the latest of these and the recorded start is the node's `delay`: the model does not know
+//! what it waited for. Replayed without a change, every node therefore begins and ends as recorded, and the sum of
+//! delays on the critical path says how far to trust a prediction.
+//!
+//! Traces without synchronisation rows do not say which stream waited for which. Such edges are inferred from the
+//! order of the calls on a thread and from what ended just before a kernel began, and marked as inferred.
+
+mod build;
+mod couple;
+mod device;
+mod handover;
+mod host;
+mod replay;
+mod walk;
+
+use gpuscope_trace::{Interval, Kind, Ns, Row, View};
+
+
+pub(crate) use build::Marks;
+pub(crate) use couple::{Coupled, Place};
+pub(crate) use replay::{Alone, Replayed, Scenario, replay};
+pub(crate) use walk::{Spent, Stretch, walk};
+
+/// A stretch of a rank's time, and where its host side ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Window {
+    pub span: Interval,
+    /// The annotation or event with which the host ends, and when.
+    pub host_end: Option<(Row, Ns)>,
+}
+
+/// A place in [`Graph::nodes`].
+pub(crate) type NodeId = u32;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// A call that launches work or begins to wait.
+    Call,
+    /// The moment at which a waiting call returns.
+    Return,
+    /// A moment on a thread at which it hands over to another, takes over from it, or the window ends.
+    Moment,
+    Gpu(Kind),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The thread did something else before.
+    Thread,
+    Launch,
+    Stream,
+    /// A stream waited for an event of another.
+    Event,
+    /// A call returned once the GPU was done.
+    Synchronisation,
+    /// Another thread was waited for, or started this one.
+    Handover,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    pub from: NodeId,
+    /// From its end, or already from its start.
+    pub from_end: bool,
+    pub why: Why,
+    /// Nothing in the trace says so; it follows from order and time.
+    pub inferred: bool,
+    pub lag: Ns,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Node {
+    pub row: Row,
+    pub what: What,
+    pub start: Ns,
+    pub end: Ns,
+    /// Between the last thing it is known to have waited for and its start.
+    pub delay: Ns,
+    /// Which of the marks given to [`Graph::new`] its name has, as bits.
+    pub marks: u32,
+    /// The step that launched it, as a place in [`View::steps`].
+    pub step: Option<u32>,
+    first_edge: u32,
+}
+
+/// Host work of a mark inside the lag of an edge.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct HostPart {
+    pub edge: u32,
+    pub mark: u8,
+    pub time: Ns,
+}
+
+#[derive(Debug)]
+pub(crate) struct Graph {
+    pub span: Interval,
+    /// In an order in which every edge leads forward.
+    pub nodes: Vec<Node>,
+    pub edges: Vec<Edge>,
+    /// By edge.
+    pub host_parts: Vec<HostPart>,
+    /// Where the window's host side ends.
+    pub host_end: Option<NodeId>,
+}
+
+impl Graph {
+    /// The graph of a window.
+    pub(crate) fn new(view: View<'_>, window: &Window, marks: &Marks<'_>) -> Graph {
+        build::build(view, window, marks)
+    }
+
+    /// What a node had to wait for.
+    pub(crate) fn edges_into(&self, node: NodeId) -> &[Edge] {
+        &self.edges[self.edge_range(node)]
+    }
+
+    fn edge_range(&self, node: NodeId) -> std::ops::Range<usize> {
+        let first = |node: usize| self.nodes.get(node).map_or(self.edges.len(), |node| node.first_edge as usize);
+        first(node as usize)..first(node as usize + 1)
+    }
+
+    /// When the far side of an edge was reached.
+    fn reached(&self, edge: &Edge) -> Ns {
+        let node = &self.nodes[edge.from as usize];
+        if edge.from_end { node.end } else { node.start }
+    }
+
+    /// The edge that a node waited for longest.
+    pub(crate) fn binding(&self, node: NodeId) -> Option<&Edge> {
+        // Of equals the first: edges come with the surest first.
+        self.edges_into(node).iter().rev().max_by_key(|edge| self.reached(edge) + edge.lag)
+    }
+
+    /// How many edges rest on inference.
+    pub(crate) fn inferred(&self) -> u64 {
+        self.edges.iter().filter(|edge| edge.inferred).count() as u64
+    }
+}

@@ -1,0 +1,183 @@
+//! Puts the graph together: nodes in order of time, then the edges into each.
+
+use gpuscope_trace::{Interval, Kind, Ns, Row, ThreadId, View};
+
+use super::device::Device;
+use super::handover;
+use super::host::{self, HostNode};
+use super::{Edge, Graph, HostPart, Node, NodeId, What, Window};
+use crate::syncs;
+
+/// What a scenario may later change: which GPU events and which host work carry which mark.
+pub(crate) struct Marks<'a> {
+    pub gpu: &'a dyn Fn(View<'_>, Row, Kind) -> u32,
+    /// None if no mark is about the host: telling what a thread did takes time.
+    pub host: Option<&'a dyn Fn(View<'_>, Row) -> u32>,
+}
+
+impl Marks<'_> {
+    pub(crate) const NONE: Marks<'static> = Marks { gpu: &|_, _, _| 0, host: None };
+}
+
+/// The node of each row that has one.
+pub(super) struct NodeOf(Vec<NodeId>);
+
+impl NodeOf {
+    pub(super) fn get(&self, row: Row) -> Option<NodeId> {
+        Some(self.0[row as usize]).filter(|node| *node != NodeId::MAX)
+    }
+}
+
+pub(super) fn build(view: View<'_>, window: &Window, marks: &Marks<'_>) -> Graph {
+    let handovers = handover::find(view, window);
+    let threads = host::threads(view, window, &handovers);
+    let (nodes, places) = in_order(view, window.span, marks, &threads);
+    let mut gpu_or_call = vec![NodeId::MAX; view.trace.len()];
+    let mut returns = vec![];
+    for (id, node) in nodes.iter().enumerate() {
+        match node.what {
+            What::Call | What::Gpu(_) => gpu_or_call[node.row as usize] = id as NodeId,
+            What::Return => returns.push(id as NodeId),
+            What::Moment => {}
+        }
+    }
+    let node_of = NodeOf(gpu_or_call);
+    let syncs = syncs::recorded(view);
+    let device = Device::new(view, &nodes, &node_of, &syncs);
+    let mut into: Vec<(NodeId, Edge)> = Vec::with_capacity(nodes.len() * 2);
+    let waited = device.link_returns(&returns, &mut into);
+    device.link_gpu(&mut into);
+    host::link(&nodes, &threads, &places, &waited, &mut into);
+    handover::link(&nodes, &handovers, &threads, &places, &mut into);
+    let mut graph = Graph {
+        span: window.span,
+        nodes,
+        edges: Vec::new(),
+        host_parts: Vec::new(),
+        host_end: host_end(&threads, &places),
+    };
+    graph.take_edges(into);
+    graph.find_delays();
+    if let Some(mark) = marks.host {
+        graph.host_parts = host_parts(view, &graph, mark);
+    }
+    graph
+}
+
+/// Where each host node went: per thread, in the thread's order.
+pub(super) type Places = Vec<Vec<NodeId>>;
+
+fn in_order(
+    view: View<'_>,
+    span: Interval,
+    marks: &Marks<'_>,
+    threads: &[(ThreadId, Vec<HostNode>)],
+) -> (Vec<Node>, Places) {
+    let steps = view.steps();
+    let node = |row, what, start, end| Node {
+        row,
+        what,
+        start,
+        end,
+        delay: Ns::ZERO,
+        marks: 0,
+        step: None,
+        first_edge: 0,
+    };
+    // Host nodes first: at one instant a call comes before the work it launches.
+    let mut found: Vec<(Node, Option<(u32, u32)>)> = Vec::new();
+    for (thread, (_, nodes)) in threads.iter().enumerate() {
+        for (i, host) in nodes.iter().enumerate() {
+            found.push((node(host.row, host.what, host.start, host.end), Some((thread as u32, i as u32))));
+        }
+    }
+    let mut cursor = steps.cursor();
+    for event in view.gpu().filter(|event| event.end > span.start && event.start < span.end) {
+        let step = view.launch_start(event.row).and_then(|launched| cursor.at(launched));
+        let marks = (marks.gpu)(view, event.row, event.kind);
+        let gpu = node(event.row, What::Gpu(event.kind), event.start, event.end.max(event.start));
+        found.push((Node { marks, step: step.map(|step| step as u32), ..gpu }, None));
+    }
+    found.sort_by_key(|(node, _)| node.start);
+    let mut places: Places = threads.iter().map(|(_, nodes)| vec![0; nodes.len()]).collect();
+    for (id, (_, place)) in found.iter().enumerate() {
+        if let Some((thread, i)) = place {
+            places[*thread as usize][*i as usize] = id as NodeId;
+        }
+    }
+    (found.into_iter().map(|(node, _)| node).collect(), places)
+}
+
+fn host_end(threads: &[(ThreadId, Vec<HostNode>)], places: &Places) -> Option<NodeId> {
+    let of_thread = |(thread, (_, nodes)): (usize, &(ThreadId, Vec<HostNode>))| {
+        let i = nodes.iter().rposition(|node| node.ends_window)?;
+        Some(places[thread][i])
+    };
+    threads.iter().enumerate().find_map(of_thread)
+}
+
+impl Graph {
+    /// Edges that would lead backward are left out: what they say held anyway, or clocks disagree.
+    fn take_edges(&mut self, mut into: Vec<(NodeId, Edge)>) {
+        into.retain(|(node, edge)| {
+            edge.from < *node && self.reached(edge) + edge.lag <= self.nodes[*node as usize].start
+        });
+        into.sort_by_key(|(node, _)| *node);
+        let mut next = 0;
+        for (id, node) in self.nodes.iter_mut().enumerate() {
+            node.first_edge = next as u32;
+            next += into[next..].iter().take_while(|(to, _)| *to == id as NodeId).count();
+        }
+        self.edges = into.into_iter().map(|(_, edge)| edge).collect();
+    }
+
+    fn find_delays(&mut self) {
+        for id in 0..self.nodes.len() as NodeId {
+            if let Some(edge) = self.binding(id) {
+                let ready = self.reached(edge) + edge.lag;
+                let node = &mut self.nodes[id as usize];
+                node.delay = node.start - ready;
+            }
+        }
+    }
+}
+
+/// How much marked work lies in the lag of every edge along a thread.
+fn host_parts(view: View<'_>, graph: &Graph, mark: &dyn Fn(View<'_>, Row) -> u32) -> Vec<HostPart> {
+    let innermost = view.index.innermost(view.trace);
+    let mut parts = Vec::new();
+    let mut by_mark = [Ns::ZERO; 32];
+    for id in 0..graph.nodes.len() as NodeId {
+        let node = &graph.nodes[id as usize];
+        if matches!(node.what, What::Gpu(_)) {
+            continue;
+        }
+        for i in graph.edge_range(id) {
+            let edge = &graph.edges[i];
+            if edge.why != super::Why::Thread {
+                continue;
+            }
+            let until = node.start;
+            let worked = Interval::new(until - edge.lag, until);
+            let thread = view.trace.track(node.row).thread;
+            let mut seen = 0u32;
+            for (part, row) in innermost.during(thread, worked) {
+                let marks = mark(view, row);
+                seen |= marks;
+                for_each_bit(marks, |bit| by_mark[bit as usize] += part.len());
+            }
+            for_each_bit(seen, |bit| {
+                let time = std::mem::take(&mut by_mark[bit as usize]);
+                parts.push(HostPart { edge: i as u32, mark: bit, time });
+            });
+        }
+    }
+    parts
+}
+
+pub(super) fn for_each_bit(mut bits: u32, mut each: impl FnMut(u8)) {
+    while bits != 0 {
+        each(bits.trailing_zeros() as u8);
+        bits &= bits - 1;
+    }
+}

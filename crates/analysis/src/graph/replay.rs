@@ -1,0 +1,220 @@
+//! The same graph, re-timed: when would everything have happened if some of it had taken another time?
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use gpuscope_trace::{Kind, Ns};
+
+use super::couple::{Coupled, Place};
+use super::{Edge, Graph, Node, NodeId, What, Why};
+
+/// Up to this, what lies between a launch or the kernel before and a kernel is the price of launching.
+const LAUNCHING: Ns = Ns(30_000);
+
+/// How communication that no other rank answers for is taken: its waiting is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Alone {
+    /// All of it is transfer.
+    #[default]
+    Transfers,
+    /// All of it is waiting, which no change here shortens.
+    Waits,
+}
+
+/// What would be different.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Scenario {
+    /// For each mark, what its time is multiplied with.
+    pub factors: Vec<f64>,
+    /// For each graph and node of it; empty for no change.
+    pub node_factors: Vec<Vec<f32>>,
+    /// For each graph, what its threads' own work is multiplied with; empty for no change.
+    pub host_factors: Vec<f64>,
+    pub no_launch_overhead: bool,
+    pub no_sync: bool,
+    /// Nothing but the communication after it on its stream waits for GPU work of these marks.
+    pub hidden: u32,
+    pub no_delays: bool,
+    pub alone: Alone,
+}
+
+impl Scenario {
+    fn factor(&self, marks: u32) -> f64 {
+        if marks == 0 {
+            return 1.0;
+        }
+        let each = self.factors.iter().enumerate().filter(|(mark, _)| marks >> mark & 1 == 1);
+        each.map(|(_, factor)| *factor).product()
+    }
+
+    fn of_node(&self, place: Place, marks: u32) -> f64 {
+        let own = self.node_factors.get(place.graph as usize).and_then(|of| of.get(place.node as usize));
+        self.factor(marks) * own.map_or(1.0, |factor| f64::from(*factor))
+    }
+}
+
+/// When every node of a graph begins and ends.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Replayed {
+    pub start: Vec<Ns>,
+    pub end: Vec<Ns>,
+}
+
+pub(crate) fn replay(coupled: &Coupled, scenario: &Scenario) -> Vec<Replayed> {
+    let empty = |graph: &Graph| Replayed {
+        start: vec![Ns::ZERO; graph.nodes.len()],
+        end: vec![Ns::ZERO; graph.nodes.len()],
+    };
+    let mut state = State {
+        coupled,
+        scenario,
+        lags: coupled.graphs.iter().enumerate().map(|(i, graph)| lags(graph, i, scenario)).collect(),
+        times: coupled.graphs.iter().map(empty).collect(),
+    };
+    state.run();
+    state.times
+}
+
+/// What the lags of edges become: host work of a mark shrinks or grows with it.
+fn lags(graph: &Graph, i: usize, scenario: &Scenario) -> Vec<Ns> {
+    let all = scenario.host_factors.get(i).copied().unwrap_or(1.0);
+    let mut lags: Vec<Ns> = graph
+        .edges
+        .iter()
+        .map(|edge| match edge.why {
+            Why::Thread => scaled(edge.lag, all),
+            Why::Launch | Why::Stream if scenario.no_launch_overhead => Ns::ZERO.min(edge.lag),
+            _ => edge.lag,
+        })
+        .collect();
+    for part in &graph.host_parts {
+        let factor = scenario.factors.get(part.mark as usize).copied().unwrap_or(1.0);
+        let lag = &mut lags[part.edge as usize];
+        *lag = (*lag - part.time + scaled(part.time, factor)).max(Ns::ZERO);
+    }
+    lags
+}
+
+fn scaled(time: Ns, factor: f64) -> Ns {
+    if factor == 1.0 { time } else { Ns((time.as_f64() * factor).round() as i64) }
+}
+
+struct State<'a> {
+    coupled: &'a Coupled,
+    scenario: &'a Scenario,
+    lags: Vec<Vec<Ns>>,
+    times: Vec<Replayed>,
+}
+
+impl State<'_> {
+    /// Nodes of all graphs in the recorded order, so that everybody's arrival is known before a meeting ends.
+    fn run(&mut self) {
+        let start = |place: Place| Reverse((self.coupled.start(place), place.graph, place.node));
+        let first = |graph: usize| {
+            let some = !self.coupled.graphs[graph].nodes.is_empty();
+            some.then(|| start(Place { graph: graph as u32, node: 0 }))
+        };
+        let mut next: BinaryHeap<_> = (0..self.coupled.graphs.len()).filter_map(first).collect();
+        while let Some(Reverse((_, graph, node))) = next.pop() {
+            // The others' next bounds how far this one may go on by itself.
+            let until = next.peek().map(|Reverse((time, _, _))| *time);
+            let nodes = self.coupled.graphs[graph as usize].nodes.len() as NodeId;
+            let mut node = node;
+            loop {
+                self.time(Place { graph, node });
+                node += 1;
+                if node == nodes {
+                    break;
+                }
+                let place = Place { graph, node };
+                let begins = self.coupled.start(place);
+                if until.is_some_and(|until| begins > until) {
+                    next.push(Reverse((begins, graph, node)));
+                    break;
+                }
+            }
+        }
+    }
+
+    fn time(&mut self, place: Place) {
+        let graph = &self.coupled.graphs[place.graph as usize];
+        let node = &graph.nodes[place.node as usize];
+        let times = &self.times[place.graph as usize];
+        let mut ready: Option<Ns> = None;
+        for i in graph.edge_range(place.node) {
+            let edge = &graph.edges[i];
+            if self.is_lifted(graph, edge) {
+                continue;
+            }
+            let from = edge.from as usize;
+            let reached = if edge.from_end { times.end[from] } else { times.start[from] };
+            ready = Some(ready.unwrap_or(Ns(i64::MIN)).max(reached + self.lags[place.graph as usize][i]));
+        }
+        // What waits for nothing inside the window begins as it did.
+        let start = ready.map_or(node.start, |ready| ready + self.delay(graph, place.node));
+        let end = start + self.duration(place, node, start);
+        let times = &mut self.times[place.graph as usize];
+        (times.start[place.node as usize], times.end[place.node as usize]) = (start, end);
+        self.close_meeting(place);
+    }
+
+    fn is_lifted(&self, graph: &Graph, edge: &Edge) -> bool {
+        match edge.why {
+            Why::Synchronisation => self.scenario.no_sync || self.is_hidden(graph, edge),
+            Why::Event => self.is_hidden(graph, edge),
+            _ => false,
+        }
+    }
+
+    fn is_hidden(&self, graph: &Graph, edge: &Edge) -> bool {
+        graph.nodes[edge.from as usize].marks & self.scenario.hidden != 0
+    }
+
+    fn delay(&self, graph: &Graph, node: NodeId) -> Ns {
+        let delay = graph.nodes[node as usize].delay;
+        if self.scenario.no_delays {
+            Ns::ZERO
+        } else if self.scenario.no_launch_overhead
+            && graph.binding(node).is_some_and(|edge| matches!(edge.why, Why::Launch | Why::Stream))
+        {
+            (delay - LAUNCHING).max(Ns::ZERO)
+        } else {
+            delay
+        }
+    }
+
+    fn duration(&self, place: Place, node: &Node, _start: Ns) -> Ns {
+        let recorded = node.end - node.start;
+        match node.what {
+            What::Call if self.scenario.no_launch_overhead => Ns::ZERO,
+            What::Call => {
+                scaled(recorded, self.scenario.host_factors.get(place.graph as usize).copied().unwrap_or(1.0))
+            }
+            What::Return | What::Moment => recorded,
+            What::Gpu(Kind::Communication) if self.scenario.alone == Alone::Waits => recorded,
+            What::Gpu(_) => scaled(recorded, self.scenario.of_node(place, node.marks)),
+        }
+    }
+
+    /// Once all are there, a collective ends for each as long after the last arrival as it took then.
+    fn close_meeting(&mut self, place: Place) {
+        let Some(meeting) = self.coupled.meeting(place) else { return };
+        if meeting.last != place {
+            return;
+        }
+        let on_common_clock = |place: &Place| {
+            self.times[place.graph as usize].start[place.node as usize]
+                + self.coupled.offsets[place.graph as usize]
+        };
+        let Some(all_there) = meeting.places.iter().map(on_common_clock).max() else { return };
+        for member in &meeting.places {
+            let Some(transfer) = self.coupled.transfer(*member) else { continue };
+            let node = &self.coupled.graphs[member.graph as usize].nodes[member.node as usize];
+            let end = all_there - self.coupled.offsets[member.graph as usize]
+                + scaled(transfer, self.scenario.of_node(*member, node.marks));
+            let times = &mut self.times[member.graph as usize];
+            let start = times.start[member.node as usize];
+            times.end[member.node as usize] = end.max(start);
+        }
+    }
+}

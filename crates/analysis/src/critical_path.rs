@@ -161,6 +161,7 @@ pub struct CriticalPath {
 }
 
 /// One rank's graph of the window, and what its parts are called.
+#[derive(Debug)]
 pub struct LocalPath {
     rank: u32,
     window: String,

@@ -27,7 +27,7 @@ use gpuscope_trace::{Interval, Kind, Ns, Row, View};
 
 
 pub(crate) use build::Marks;
-pub(crate) use couple::{Coupled, Place};
+pub(crate) use couple::Coupled;
 pub(crate) use replay::{Alone, Replayed, Scenario, replay};
 pub(crate) use walk::{Spent, Stretch, walk};
 
@@ -114,6 +114,23 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
+    /// A graph of nothing.
+    pub(crate) fn empty() -> Graph {
+        Graph {
+            span: Interval::new(Ns::ZERO, Ns::ZERO),
+            nodes: Vec::new(),
+            edges: Vec::new(),
+            host_parts: Vec::new(),
+            host_end: None,
+        }
+    }
+
+    /// What threads did of their own, over all of them.
+    pub(crate) fn host_work(&self) -> Ns {
+        let threads = self.edges.iter().filter(|edge| edge.why == Why::Thread);
+        threads.map(|edge| edge.lag).sum()
+    }
+
     /// The graph of a window.
     pub(crate) fn new(view: View<'_>, window: &Window, marks: &Marks<'_>) -> Graph {
         build::build(view, window, marks)
@@ -137,8 +154,11 @@ impl Graph {
 
     /// The edge that a node waited for longest.
     pub(crate) fn binding(&self, node: NodeId) -> Option<&Edge> {
-        // Of equals the first: edges come with the surest first.
-        self.edges_into(node).iter().rev().max_by_key(|edge| self.reached(edge) + edge.lag)
+        let start = self.nodes[node as usize].start;
+        let ready = |edge: &Edge| self.reached(edge) + edge.lag;
+        // What is ready only later did not hold it: a scenario lifted that edge. Of equals the first is taken, as
+        // edges come with the surest first.
+        self.edges_into(node).iter().rev().filter(|edge| ready(edge) <= start).max_by_key(|edge| ready(edge))
     }
 
     /// How many edges rest on inference.

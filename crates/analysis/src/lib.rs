@@ -14,6 +14,7 @@ pub mod info;
 pub mod kernels;
 pub mod launches;
 mod lost;
+mod model;
 pub mod overlap;
 mod quality;
 pub mod queue;
@@ -21,6 +22,7 @@ mod sm_fill;
 pub mod step_time;
 mod syncs;
 pub mod temporal;
+pub mod whatif;
 
 #[cfg(test)]
 mod properties;
@@ -44,6 +46,7 @@ pub use overlap::Overlap;
 pub use quality::quality;
 pub use queue::Queue;
 pub use temporal::Temporal;
+pub use whatif::WhatIf;
 
 /// A question that can be put to many ranks: each rank answers from its own trace alone, small things only
 /// travel, and the merged answer is what the user sees.

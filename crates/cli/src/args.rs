@@ -118,6 +118,14 @@ pub(crate) enum Command {
     /// What changed from one run to another: every event name, on the host and on the GPU
     #[command(after_help = examples::DIFF)]
     Diff(Asked),
+    /// How long a step would take if something were different
+    #[command(after_help = examples::WHATIF)]
+    Whatif {
+        #[command(flatten)]
+        changes: ChangeArgs,
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// What is wrong with the data; exit code 1 if anything is an error
     #[command(after_help = examples::CHECK)]
     Check(Asked),
@@ -148,6 +156,26 @@ pub(crate) struct Asked {
     pub reading: ReadingArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Changes")]
+pub(crate) struct ChangeArgs {
+    /// Multiply the time of what matches, GPU events or host events: 'nccl.*=0', 'aten::item=0.5'; may be repeated
+    #[arg(long, value_name = "REGEX=FACTOR", value_parser = parse::scale)]
+    pub scale: Vec<(String, f64)>,
+    /// Launching costs nothing: neither the calls nor the time until a kernel starts
+    #[arg(long)]
+    pub no_launch_overhead: bool,
+    /// The host never waits for the GPU
+    #[arg(long)]
+    pub no_sync: bool,
+    /// One rank takes what the median rank takes
+    #[arg(long, value_name = "R")]
+    pub rank_as_median: Option<u32>,
+    /// Nothing waits for communication of this group: its name or description, or a kernel's name, as an expression
+    #[arg(long, value_name = "GROUP")]
+    pub perfect_overlap: Option<String>,
 }
 
 #[derive(Debug, Args)]

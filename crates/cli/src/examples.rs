@@ -63,6 +63,13 @@ Examples:
   gpuscope critical-path traces/ --step 12
   gpuscope critical-path rank0.json.gz --annotation forward --instance 1";
 
+pub(crate) const WHATIF: &str = "\
+Examples:
+  gpuscope whatif traces/ --scale 'nccl.*=0'              if communication were free
+  gpuscope whatif traces/ --scale 'ampere_sgemm.*=0.5'    if these kernels took half the time
+  gpuscope whatif traces/ --rank-as-median 5
+  gpuscope whatif rank0.json.gz --no-launch-overhead --no-sync";
+
 pub(crate) const DIFF: &str = "\
 Examples:
   gpuscope diff before/ after/

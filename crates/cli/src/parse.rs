@@ -57,6 +57,16 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// An expression and what to multiply with: `nccl.*=0.5`.
+pub(crate) fn scale(text: &str) -> Result<(String, f64), String> {
+    let wrong = || format!("expected an expression, `=` and a factor, such as 'nccl.*=0.5', found `{text}`");
+    let (pattern, factor) = text.rsplit_once('=').ok_or_else(wrong)?;
+    match positive(factor.trim()) {
+        Ok(factor) if !pattern.is_empty() => Ok((pattern.to_owned(), factor)),
+        _ => Err(wrong()),
+    }
+}
+
 /// A share from 0 to 1.
 pub(crate) fn ratio(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {

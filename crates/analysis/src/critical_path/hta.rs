@@ -15,6 +15,7 @@ use crate::syncs::{self, Awaited, StreamKey, Sync};
 /// Kernels further apart than this do not follow each other.
 const FOLLOWS_WITHIN: Ns = Ns(1_500_000);
 
+#[derive(Debug)]
 pub(super) struct Weighed {
     pub path: Ns,
     pub bounds: Bounds,

@@ -10,6 +10,7 @@ use crate::graph::{Coupled, Graph, Spent, Stretch, What, Why};
 const TOP: usize = 20;
 
 /// What the parts of one rank's graph are called, so that the path can be told without its trace.
+#[derive(Debug)]
 pub(super) struct Names {
     texts: Vec<String>,
     nodes: Vec<NodeName>,
@@ -17,14 +18,14 @@ pub(super) struct Names {
     host: FxHashMap<ThreadId, Vec<HostWork>>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct NodeName {
     text: u32,
     element: u32,
     thread: ThreadId,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct HostWork {
     time: Interval,
     text: u32,

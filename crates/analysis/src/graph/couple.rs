@@ -1,9 +1,10 @@
 //! Ranks joined by their collectives: nobody's transfer begins before everybody has arrived.
 
-use gpuscope_trace::Ns;
+use gpuscope_trace::{Kind, Ns};
 use rustc_hash::FxHashMap;
 
-use super::{Graph, NodeId};
+use super::replay::{Replayed, Scenario, lags};
+use super::{Graph, Node, NodeId, What};
 
 /// A node of one of several graphs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,5 +72,39 @@ impl Coupled {
         let node = &self.graphs[place.graph as usize].nodes[place.node as usize];
         let end = node.end + self.offsets[place.graph as usize];
         Some((end - meeting.all_there).max(Ns::ZERO).min(node.end - node.start))
+    }
+
+    /// Whether some communication has no counterpart here.
+    pub(crate) fn lone_communication(&self) -> bool {
+        let is_lone = |(graph, nodes): (usize, &Vec<Node>)| {
+            let communicates = |node: &Node| node.what == What::Gpu(Kind::Communication);
+            nodes
+                .iter()
+                .enumerate()
+                .any(|(id, node)| communicates(node) && !self.meeting_of[graph].contains_key(&(id as NodeId)))
+        };
+        self.graphs.iter().map(|graph| &graph.nodes).enumerate().any(is_lone)
+    }
+
+    /// The same job with other times.
+    pub(crate) fn retimed(&self, replayed: &[Replayed], scenario: &Scenario) -> Coupled {
+        let graph = |(i, graph): (usize, &Graph)| {
+            let times = &replayed[i];
+            let node = |(id, node): (usize, &Node)| Node { start: times.start[id], end: times.end[id], ..*node };
+            let mut edges = graph.edges.clone();
+            for (edge, lag) in edges.iter_mut().zip(lags(graph, i, scenario)) {
+                edge.lag = lag;
+            }
+            let nodes: Vec<Node> = graph.nodes.iter().enumerate().map(node).collect();
+            let end = nodes.iter().map(|node| node.end).max().unwrap_or(graph.span.start);
+            let span = gpuscope_trace::Interval::new(graph.span.start, end);
+            Graph { span, nodes, edges, host_parts: Vec::new(), host_end: graph.host_end }
+        };
+        let graphs = self.graphs.iter().enumerate().map(graph).collect();
+        let mut retimed = Coupled { offsets: self.offsets.clone(), ..Coupled::apart(graphs) };
+        for meeting in &self.meetings {
+            retimed.meet(meeting.places.clone());
+        }
+        retimed
     }
 }

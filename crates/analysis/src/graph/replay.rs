@@ -76,7 +76,7 @@ pub(crate) fn replay(coupled: &Coupled, scenario: &Scenario) -> Vec<Replayed> {
 }
 
 /// What the lags of edges become: host work of a mark shrinks or grows with it.
-fn lags(graph: &Graph, i: usize, scenario: &Scenario) -> Vec<Ns> {
+pub(super) fn lags(graph: &Graph, i: usize, scenario: &Scenario) -> Vec<Ns> {
     let all = scenario.host_factors.get(i).copied().unwrap_or(1.0);
     let mut lags: Vec<Ns> = graph
         .edges
@@ -152,7 +152,7 @@ impl State<'_> {
         }
         // What waits for nothing inside the window begins as it did.
         let start = ready.map_or(node.start, |ready| ready + self.delay(graph, place.node));
-        let end = start + self.duration(place, node, start);
+        let end = start + self.duration(place, node);
         let times = &mut self.times[place.graph as usize];
         (times.start[place.node as usize], times.end[place.node as usize]) = (start, end);
         self.close_meeting(place);
@@ -183,7 +183,7 @@ impl State<'_> {
         }
     }
 
-    fn duration(&self, place: Place, node: &Node, _start: Ns) -> Ns {
+    fn duration(&self, place: Place, node: &Node) -> Ns {
         let recorded = node.end - node.start;
         match node.what {
             What::Call if self.scenario.no_launch_overhead => Ns::ZERO,

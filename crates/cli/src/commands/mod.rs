@@ -16,6 +16,7 @@ mod limits;
 mod overlap;
 mod queue;
 mod temporal;
+mod whatif;
 
 use gpuscope_analysis::Question;
 use gpuscope_job::{JobOptions, Outcome, Run};
@@ -50,6 +51,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
             critical_path::run(&asked, annotation, instance, console)
         }
         Command::Diff(asked) => diff::run(&asked, console),
+        Command::Whatif { changes, asked } => whatif::run(&asked, &changes, console),
         Command::Check(asked) => check::run(&asked, console),
         Command::Demo(demo) => demo::run(&demo, console),
         Command::Completions { shell } => completions::run(shell, console),

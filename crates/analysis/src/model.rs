@@ -1,0 +1,175 @@
+//! A job that can be run again on paper: the dependency graphs of all ranks over all recorded steps, tied by their
+//! collectives, and what a step takes in them.
+
+mod patterns;
+mod steps;
+
+use gpuscope_trace::{Interval, Kind, Ns, Row, View};
+
+use crate::graph::{Alone, Coupled, Graph, Marks, Replayed, Scenario, Spent, What, Why, Window, replay, walk};
+use crate::{Breakdown, Question};
+
+pub use patterns::NamePattern;
+pub(crate) use steps::StepEnds;
+
+/// One rank's part in the model.
+#[derive(Debug)]
+pub(crate) struct RankModel {
+    pub rank: u32,
+    pub graph: Graph,
+    pub steps: StepEnds,
+    /// Names of GPU events; each node's place in them, or none for the host's.
+    pub names: Vec<String>,
+    pub name_of: Vec<u32>,
+}
+
+impl RankModel {
+    /// The model of all selected work; `marks` tell what a scenario may change.
+    pub(crate) fn new(rank: u32, view: View<'_>, marks: &Marks<'_>) -> Option<RankModel> {
+        let window = all_steps(view)?;
+        let graph = Graph::new(view, &window, marks);
+        let breakdown = Breakdown::default().local(rank, view);
+        let steps = StepEnds::of(view, &breakdown);
+        let mut names = Vec::new();
+        let mut known = rustc_hash::FxHashMap::default();
+        let mut name_of = vec![u32::MAX; graph.nodes.len()];
+        for (place, node) in name_of.iter_mut().zip(&graph.nodes) {
+            if matches!(node.what, What::Gpu(_)) {
+                *place = *known.entry(view.trace.name_id(node.row)).or_insert_with(|| {
+                    names.push(view.trace.name(node.row).to_owned());
+                    names.len() as u32 - 1
+                });
+            }
+        }
+        Some(RankModel { rank, graph, steps, names, name_of })
+    }
+}
+
+/// From the first step's start to the end of all that the steps launched; without steps all that was recorded.
+fn all_steps(view: View<'_>) -> Option<Window> {
+    let steps: Vec<_> =
+        view.steps().iter().filter(|step| view.selection.has_step(step.number, step.start)).collect();
+    let gpu_end = view.gpu().map(|event| event.end).max();
+    let Some((first, last)) = steps.first().zip(steps.iter().max_by_key(|step| step.end)) else {
+        let (start, end) = view.trace.extent()?;
+        let host = |row: &Row| view.trace.class(*row).is_host();
+        let host_end =
+            view.trace.rows().filter(host).filter_map(|row| Some((view.trace.span(row)?.1, row))).max();
+        return Some(Window {
+            span: Interval::new(start, end),
+            host_end: host_end.map(|(end, row)| (row, end)),
+        });
+    };
+    let end = gpu_end.map_or(last.end, |end| end.max(last.end));
+    Some(Window { span: Interval::new(first.start, end), host_end: Some((last.row, last.end)) })
+}
+
+/// All ranks together.
+pub(crate) struct JobModel {
+    pub ranks: Vec<RankModel>,
+    pub coupled: Coupled,
+}
+
+/// What a scenario comes to.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Prediction {
+    /// Of each rank, in order.
+    pub steps: Vec<Ns>,
+    /// The job's: the median rank's.
+    pub step: Ns,
+    pub bottleneck: Shares,
+}
+
+/// What the critical path of the slowest rank consists of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Shares {
+    pub host: Ns,
+    pub computation: Ns,
+    pub communication: Ns,
+    pub copies: Ns,
+    pub launching: Ns,
+    pub synchronisation: Ns,
+    pub unknown: Ns,
+}
+
+impl JobModel {
+    pub(crate) fn new(locals: Vec<Option<RankModel>>) -> JobModel {
+        let mut ranks: Vec<RankModel> = locals.into_iter().flatten().collect();
+        let graphs = ranks.iter_mut().map(|rank| std::mem::replace(&mut rank.graph, Graph::empty())).collect();
+        JobModel { coupled: Coupled::apart(graphs), ranks }
+    }
+
+    /// Whether communication waits for ranks that are not here.
+    pub(crate) fn has_lone_communication(&self) -> bool {
+        self.coupled.lone_communication()
+    }
+
+    pub(crate) fn recorded_steps(&self) -> Vec<Ns> {
+        let recorded = self.coupled.graphs.iter().map(|graph| Replayed {
+            start: graph.nodes.iter().map(|node| node.start).collect(),
+            end: graph.nodes.iter().map(|node| node.end).collect(),
+        });
+        let recorded: Vec<Replayed> = recorded.collect();
+        self.step_times(&recorded)
+    }
+
+    fn step_times(&self, replayed: &[Replayed]) -> Vec<Ns> {
+        let each = self.ranks.iter().zip(&self.coupled.graphs).zip(replayed);
+        each.map(|((rank, graph), times)| rank.steps.step_time(graph, times)).collect()
+    }
+
+    pub(crate) fn step_time(&self, scenario: &Scenario) -> Ns {
+        median(self.step_times(&replay(&self.coupled, scenario)))
+    }
+
+    pub(crate) fn predict(&self, scenario: &Scenario) -> Prediction {
+        let replayed = replay(&self.coupled, scenario);
+        let steps = self.step_times(&replayed);
+        let slowest = (0..steps.len()).max_by_key(|i| steps[*i]).unwrap_or(0);
+        let retimed = self.coupled.retimed(&replayed, scenario);
+        let bottleneck = shares(&retimed, slowest as u32);
+        Prediction { step: median(steps.clone()), steps, bottleneck }
+    }
+
+    /// The recorded job.
+    pub(crate) fn as_recorded(&self) -> Prediction {
+        let steps = self.recorded_steps();
+        let slowest = (0..steps.len()).max_by_key(|i| steps[*i]).unwrap_or(0);
+        Prediction { step: median(steps.clone()), steps, bottleneck: shares(&self.coupled, slowest as u32) }
+    }
+
+    /// What is left of a step if nothing is delayed that the model cannot explain.
+    pub(crate) fn explained_step(&self) -> Ns {
+        self.step_time(&Scenario { no_delays: true, alone: Alone::Waits, ..Scenario::default() })
+    }
+}
+
+fn shares(coupled: &Coupled, graph: u32) -> Shares {
+    let mut shares = Shares::default();
+    if coupled.graphs.is_empty() {
+        return shares;
+    }
+    for stretch in walk(coupled, graph) {
+        let what = coupled.graphs[stretch.graph as usize].nodes.get(stretch.node as usize).map(|node| node.what);
+        *match (stretch.spent, what) {
+            (Spent::Running, Some(What::Gpu(Kind::Communication))) => &mut shares.communication,
+            (Spent::Running, Some(What::Gpu(Kind::Memcpy))) => &mut shares.copies,
+            (Spent::Running, Some(What::Gpu(_))) => &mut shares.computation,
+            (Spent::Running | Spent::Before(Why::Thread | Why::Handover), _) => &mut shares.host,
+            (Spent::Before(Why::Launch | Why::Stream), _) => &mut shares.launching,
+            (Spent::Before(Why::Event | Why::Synchronisation), _) => &mut shares.synchronisation,
+            (Spent::Unknown, _) => &mut shares.unknown,
+        } += stretch.time.len();
+    }
+    shares
+}
+
+/// The middle one; of an even number the mean of the middle two.
+pub(crate) fn median(mut values: Vec<Ns>) -> Ns {
+    values.sort_unstable();
+    match values.len() {
+        0 => Ns::ZERO,
+        n if n % 2 == 1 => values[n / 2],
+        n => Ns(values[n / 2 - 1].0.midpoint(values[n / 2].0)),
+    }
+}

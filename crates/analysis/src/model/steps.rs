@@ -1,0 +1,60 @@
+//! Step time in a graph: the same steps as `breakdown` takes, whatever their times have become.
+
+use gpuscope_trace::{Ns, View};
+
+use crate::breakdown::RankBreakdown;
+use crate::graph::{Graph, Replayed, What};
+use crate::step_time::Basis;
+
+/// Which steps count, as places in the trace's list of steps.
+#[derive(Debug)]
+pub(crate) struct StepEnds {
+    counted: Vec<u32>,
+    basis: Basis,
+    steps: usize,
+    /// Where each step's annotation starts.
+    starts: Vec<Ns>,
+}
+
+impl StepEnds {
+    pub(crate) fn of(view: View<'_>, breakdown: &RankBreakdown) -> StepEnds {
+        let steps = view.steps();
+        let starts = steps.iter().map(|step| step.start).collect();
+        let Some(time) = &breakdown.step_time else {
+            return StepEnds { counted: Vec::new(), basis: Basis::Window, steps: steps.len(), starts };
+        };
+        let counts = |number: i64| !time.left_out.iter().any(|left| left.step == number);
+        let chosen =
+            |i: &u32| counts(steps[*i as usize].number) && view.selection.has_step(steps[*i as usize].number, steps[*i as usize].start);
+        let counted: Vec<u32> = (0..steps.len() as u32).filter(chosen).collect();
+        StepEnds { counted, basis: time.from, steps: steps.len(), starts }
+    }
+
+    /// The median over the steps that count; the whole window if there are none.
+    pub(crate) fn step_time(&self, graph: &Graph, times: &Replayed) -> Ns {
+        let mut ends: Vec<Option<Ns>> = vec![None; self.steps];
+        let mut last = graph.host_end.map(|node| times.end[node as usize]);
+        for (node, end) in graph.nodes.iter().zip(&times.end) {
+            if !matches!(node.what, What::Gpu(_)) {
+                continue;
+            }
+            last = last.max(Some(*end));
+            if let Some(latest) = node.step.and_then(|step| ends.get_mut(step as usize)) {
+                *latest = (*latest).max(Some(*end));
+            }
+        }
+        let length = |step: &u32| {
+            let i = *step as usize;
+            match self.basis {
+                Basis::Period => Some(ends[i]? - ends[i.checked_sub(1)?]?),
+                Basis::Window if self.steps == 1 => Some(last? - self.starts[i]),
+                Basis::Window => Some(ends[i]? - self.starts[i]),
+            }
+        };
+        let lengths: Vec<Ns> = self.counted.iter().filter_map(length).collect();
+        if lengths.is_empty() {
+            return last.map_or(Ns::ZERO, |last| last - graph.span.start);
+        }
+        super::median(lengths)
+    }
+}

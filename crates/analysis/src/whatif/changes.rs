@@ -1,0 +1,163 @@
+//! What a user wants to be different, as marks on a graph and a scenario.
+
+use gpuscope_trace::{Arg, Kind, Ns, Row, StrId, View};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+
+use super::{Matched, NamePattern};
+use crate::graph::{Marks, Scenario, What};
+use crate::model::{JobModel, RankModel};
+
+#[derive(Clone, Debug)]
+pub struct Scale {
+    /// GPU events, or host events with all inside them.
+    pub names: NamePattern,
+    pub factor: f64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    pub scales: Vec<Scale>,
+    pub no_launch_overhead: bool,
+    pub no_sync: bool,
+    /// This rank takes what the median rank takes, kernel by kernel and on the host.
+    pub rank_as_median: Option<u32>,
+    /// Nothing waits for communication of groups with such a name or description.
+    pub perfect_overlap: Option<NamePattern>,
+}
+
+/// As many patterns as a node has bits for, one of them kept for the hidden group.
+const MOST_SCALES: usize = 31;
+const HIDDEN: u32 = 1 << MOST_SCALES;
+
+impl Changes {
+    pub(super) fn model(&self, rank: u32, view: View<'_>) -> Option<RankModel> {
+        let by_name = ByName { changes: self, known: RefCell::default() };
+        let gpu = |view: View<'_>, row: Row, kind: Kind| {
+            by_name.of(view, view.trace.name_id(row)) | self.hidden(view, row, kind)
+        };
+        let host = |view: View<'_>, row: Row| by_name.around(view, row);
+        let marks = Marks { gpu: &gpu, host: (!self.scales.is_empty()).then_some(&host) };
+        RankModel::new(rank, view, &marks)
+    }
+
+    fn hidden(&self, view: View<'_>, row: Row, kind: Kind) -> u32 {
+        let Some(group) = &self.perfect_overlap else { return 0 };
+        let named = |arg| view.trace.args.text(row, arg).map(|text| view.trace.strings.get(text));
+        let said = [Arg::GroupName, Arg::GroupDescription].into_iter().filter_map(named);
+        let is_hidden =
+            kind == Kind::Communication && said.chain([view.trace.name(row)]).any(|text| group.is_match(text));
+        if is_hidden { HIDDEN } else { 0 }
+    }
+
+    pub(super) fn matched(&self, model: &RankModel) -> Vec<Matched> {
+        let mut matched: Vec<Matched> = self
+            .scales
+            .iter()
+            .map(|scale| Matched { pattern: scale.names.text.clone(), ..Matched::default() })
+            .collect();
+        matched.extend(
+            self.perfect_overlap
+                .as_ref()
+                .map(|group| Matched { pattern: group.text.clone(), ..Matched::default() }),
+        );
+        for node in model.graph.nodes.iter().filter(|node| matches!(node.what, What::Gpu(_))) {
+            for (mark, matched) in matched.iter_mut().enumerate() {
+                let bit = if mark < self.scales.len() { 1 << mark } else { HIDDEN };
+                if node.marks & bit != 0 {
+                    matched.gpu_events += 1;
+                    matched.gpu_ns += node.end - node.start;
+                }
+            }
+        }
+        for part in &model.graph.host_parts {
+            matched[part.mark as usize].host_ns += part.time;
+        }
+        matched
+    }
+
+    pub(super) fn scenario(&self, model: &JobModel) -> Scenario {
+        let mut scenario = Scenario {
+            factors: self.scales.iter().map(|scale| scale.factor).collect(),
+            no_launch_overhead: self.no_launch_overhead,
+            no_sync: self.no_sync,
+            hidden: if self.perfect_overlap.is_some() { HIDDEN } else { 0 },
+            ..Scenario::default()
+        };
+        if let Some(rank) = self.rank_as_median
+            && let Some(place) = model.ranks.iter().position(|model| model.rank == rank)
+        {
+            model.as_the_median_rank(place, &mut scenario);
+        }
+        scenario
+    }
+}
+
+/// Marks by name; every name is matched once.
+struct ByName<'a> {
+    changes: &'a Changes,
+    known: RefCell<FxHashMap<StrId, u32>>,
+}
+
+impl ByName<'_> {
+    fn of(&self, view: View<'_>, name: StrId) -> u32 {
+        *self.known.borrow_mut().entry(name).or_insert_with(|| {
+            let text = view.trace.strings.get(name);
+            let bit = |(i, scale): (usize, &super::Scale)| u32::from(scale.names.is_match(text)) << i;
+            self.changes.scales.iter().take(MOST_SCALES).enumerate().map(bit).fold(0, |all, bit| all | bit)
+        })
+    }
+
+    /// Of a host event and all around it.
+    fn around(&self, view: View<'_>, row: Row) -> u32 {
+        let ancestors = view.index.nesting(view.trace).ancestors(row);
+        std::iter::once(row)
+            .chain(ancestors)
+            .fold(0, |marks, row| marks | self.of(view, view.trace.name_id(row)))
+    }
+}
+
+impl JobModel {
+    /// Gives one rank the time that the median rank takes: for each kernel name, and for the host's own work.
+    pub(crate) fn as_the_median_rank(&self, place: usize, scenario: &mut Scenario) {
+        let kernels: Vec<FxHashMap<&str, (Ns, i64)>> = (0..self.ranks.len()).map(|i| self.kernels(i)).collect();
+        let mean = |(sum, count): (Ns, i64)| sum.as_f64() / count.max(1) as f64;
+        let own = &kernels[place];
+        let factor = |name: &str| {
+            let mut means: Vec<f64> = kernels.iter().filter_map(|of| of.get(name)).map(|of| mean(*of)).collect();
+            means.sort_by(f64::total_cmp);
+            let (median, own) = (means[means.len() / 2], mean(own[name]));
+            if own > 0.0 { (median / own) as f32 } else { 1.0 }
+        };
+        let factors: Vec<f32> = self.ranks[place].names.iter().map(|name| factor(name)).collect();
+        let graph = &self.coupled.graphs[place];
+        let node_factor = |(node, name): (&crate::graph::Node, &u32)| match node.what {
+            What::Gpu(Kind::Communication) => 1.0,
+            What::Gpu(_) => factors[*name as usize],
+            _ => 1.0,
+        };
+        let mut node_factors = vec![Vec::new(); self.ranks.len()];
+        node_factors[place] = graph.nodes.iter().zip(&self.ranks[place].name_of).map(node_factor).collect();
+        scenario.node_factors = node_factors;
+        let mut hosts: Vec<f64> = (0..self.ranks.len()).map(|i| self.coupled.graphs[i].host_work().as_f64()).collect();
+        let own_host = hosts[place];
+        hosts.sort_by(f64::total_cmp);
+        let mut host_factors = vec![1.0; self.ranks.len()];
+        if own_host > 0.0 {
+            host_factors[place] = hosts[hosts.len() / 2] / own_host;
+        }
+        scenario.host_factors = host_factors;
+    }
+
+    fn kernels(&self, place: usize) -> FxHashMap<&str, (Ns, i64)> {
+        let model = &self.ranks[place];
+        let mut kernels: FxHashMap<&str, (Ns, i64)> = FxHashMap::default();
+        for (node, name) in self.coupled.graphs[place].nodes.iter().zip(&model.name_of) {
+            if matches!(node.what, What::Gpu(_)) {
+                let (sum, count) = kernels.entry(&model.names[*name as usize]).or_default();
+                (*sum, *count) = (*sum + (node.end - node.start), *count + 1);
+            }
+        }
+        kernels
+    }
+}

@@ -25,7 +25,6 @@ mod walk;
 
 use gpuscope_trace::{Interval, Kind, Ns, Row, View};
 
-
 pub(crate) use build::Marks;
 pub(crate) use couple::Coupled;
 pub(crate) use replay::{Alone, Replayed, Scenario, replay};
@@ -142,7 +141,8 @@ impl Graph {
     }
 
     fn edge_range(&self, node: NodeId) -> std::ops::Range<usize> {
-        let first = |node: usize| self.nodes.get(node).map_or(self.edges.len(), |node| node.first_edge as usize);
+        let first =
+            |node: usize| self.nodes.get(node).map_or(self.edges.len(), |node| node.first_edge as usize);
         first(node as usize)..first(node as usize + 1)
     }
 
@@ -166,3 +166,6 @@ impl Graph {
         self.edges.iter().filter(|edge| edge.inferred).count() as u64
     }
 }
+
+#[cfg(test)]
+mod tests;

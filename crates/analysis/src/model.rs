@@ -6,7 +6,9 @@ mod steps;
 
 use gpuscope_trace::{Interval, Kind, Ns, Row, View};
 
-use crate::graph::{Alone, Coupled, Graph, Marks, Replayed, Scenario, Spent, What, Why, Window, replay, walk};
+use crate::graph::{
+    Alone, Coupled, Graph, Marks, Replayed, Scenario, Spent, What, Why, Window, replay, walk,
+};
 use crate::{Breakdown, Question};
 
 pub use patterns::NamePattern;
@@ -95,7 +97,8 @@ pub(crate) struct Shares {
 impl JobModel {
     pub(crate) fn new(locals: Vec<Option<RankModel>>) -> JobModel {
         let mut ranks: Vec<RankModel> = locals.into_iter().flatten().collect();
-        let graphs = ranks.iter_mut().map(|rank| std::mem::replace(&mut rank.graph, Graph::empty())).collect();
+        let graphs =
+            ranks.iter_mut().map(|rank| std::mem::replace(&mut rank.graph, Graph::empty())).collect();
         JobModel { coupled: Coupled::apart(graphs), ranks }
     }
 
@@ -150,7 +153,8 @@ fn shares(coupled: &Coupled, graph: u32) -> Shares {
         return shares;
     }
     for stretch in walk(coupled, graph) {
-        let what = coupled.graphs[stretch.graph as usize].nodes.get(stretch.node as usize).map(|node| node.what);
+        let what =
+            coupled.graphs[stretch.graph as usize].nodes.get(stretch.node as usize).map(|node| node.what);
         *match (stretch.spent, what) {
             (Spent::Running, Some(What::Gpu(Kind::Communication))) => &mut shares.communication,
             (Spent::Running, Some(What::Gpu(Kind::Memcpy))) => &mut shares.copies,

@@ -65,10 +65,8 @@ impl LaunchOrder {
 /// All recorded synchronisation, in file order.
 pub(crate) fn recorded(view: View<'_>) -> Vec<Sync> {
     let trace = view.trace;
-    let rows: Vec<Row> = trace
-        .rows()
-        .filter(|row| trace.class(*row) == Class::Sync && trace.span(*row).is_some())
-        .collect();
+    let rows: Vec<Row> =
+        trace.rows().filter(|row| trace.class(*row) == Class::Sync && trace.span(*row).is_some()).collect();
     if rows.is_empty() {
         return Vec::new();
     }
@@ -95,7 +93,8 @@ pub(crate) fn recorded(view: View<'_>) -> Vec<Sync> {
             "Event Sync" | "Event Synchronize" => (Awaited::Event(marked()), None),
             "Stream Wait Event" => {
                 let from = own_call.and_then(started).or_else(|| started(row));
-                let held = stream.zip(from).and_then(|(stream, from)| order.first_after((device, stream), from));
+                let held =
+                    stream.zip(from).and_then(|(stream, from)| order.first_after((device, stream), from));
                 (Awaited::Event(marked()), held)
             }
             _ => return None,

@@ -40,7 +40,8 @@ impl<T: Copy> Dag<T> {
         for edge in &self.edges {
             missing[edge.to as usize] += 1;
         }
-        let mut ready: Vec<u32> = (0..self.nodes as u32).filter(|node| missing[*node as usize] == 0).collect();
+        let mut ready: Vec<u32> =
+            (0..self.nodes as u32).filter(|node| missing[*node as usize] == 0).collect();
         let mut length = vec![Ns::ZERO; self.nodes];
         let mut arrived_by = vec![NONE; self.nodes];
         let mut last: Option<u32> = None;
@@ -77,10 +78,8 @@ mod tests {
     use super::*;
 
     fn longest(nodes: usize, edges: &[(u32, u32, i64)]) -> Vec<(u32, u32)> {
-        let edges = edges
-            .iter()
-            .map(|&(from, to, weight)| Edge { from, to, weight: Ns(weight), what: () })
-            .collect();
+        let edges =
+            edges.iter().map(|&(from, to, weight)| Edge { from, to, weight: Ns(weight), what: () }).collect();
         Dag::new(nodes, edges).longest_path().iter().map(|edge| (edge.from, edge.to)).collect()
     }
 

@@ -77,7 +77,8 @@ impl<'a> Graph<'a> {
             let (start, end) = trace.span(row)?;
             (window.start <= start && start <= window.end && start < end).then_some(Event { row, start, end })
         };
-        let is_node = |row: &Row| matches!(trace.class(*row), Class::Operator | Class::Runtime | Class::Driver);
+        let is_node =
+            |row: &Row| matches!(trace.class(*row), Class::Operator | Class::Runtime | Class::Driver);
         let mut events: Vec<Event> = trace.rows().filter(is_node).filter_map(begins_inside).collect();
         let first_gpu = events.len();
         let mut gpu_kinds = Vec::new();
@@ -143,7 +144,11 @@ impl<'a> Graph<'a> {
         let joined = self.backward_joins_forward();
         let thread = |event: &Event| {
             let own = trace.track(event.row).thread;
-            if joined.is_some_and(|(backward, _)| backward == own) { joined.map_or(own, |j| j.1) } else { own }
+            if joined.is_some_and(|(backward, _)| backward == own) {
+                joined.map_or(own, |j| j.1)
+            } else {
+                own
+            }
         };
         let mut order: Vec<usize> = (0..self.first_gpu).collect();
         order.sort_by_key(|i| {
@@ -167,7 +172,8 @@ impl<'a> Graph<'a> {
                 self.leave(done, &mut last);
             }
             if let Some(last) = last {
-                let spent = open.last().map_or(Spent::Nothing, |around| Spent::Host(self.events[*around].row));
+                let spent =
+                    open.last().map_or(Spent::Nothing, |around| Spent::Host(self.events[*around].row));
                 self.link_host(last, start_of(event), spent);
             }
             last = Some(start_of(event));
@@ -210,7 +216,9 @@ impl<'a> Graph<'a> {
         let trace = self.view.trace;
         let inside = |row: &Row| {
             matches!(trace.class(*row), Class::Operator | Class::Annotation)
-                && trace.start(*row).is_some_and(|start| self.window.start <= start && start <= self.window.end)
+                && trace
+                    .start(*row)
+                    .is_some_and(|start| self.window.start <= start && start <= self.window.end)
         };
         let (mut backward, mut forward) = (FxHashSet::default(), FxHashSet::default());
         for row in trace.rows().filter(inside) {

@@ -176,7 +176,9 @@ fn top(path: &[PathStretch]) -> Vec<PathShare> {
             count,
         })
         .collect();
-    shares.sort_by(|a, b| b.sum_ns.cmp(&a.sum_ns).then_with(|| (a.bound_by, &a.name).cmp(&(b.bound_by, &b.name))));
+    shares.sort_by(|a, b| {
+        b.sum_ns.cmp(&a.sum_ns).then_with(|| (a.bound_by, &a.name).cmp(&(b.bound_by, &b.name)))
+    });
     shares.truncate(TOP);
     shares
 }

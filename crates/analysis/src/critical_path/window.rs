@@ -35,7 +35,9 @@ impl WindowOf {
             WindowOf::Everything => everything(view),
             WindowOf::MiddleStep => match chosen_steps(view) {
                 steps if steps.is_empty() => everything(view),
-                steps => Some(of_rows(view, &steps.iter().map(|step| step.row).collect::<Vec<_>>(), Some(&steps))),
+                steps => {
+                    Some(of_rows(view, &steps.iter().map(|step| step.row).collect::<Vec<_>>(), Some(&steps)))
+                }
             },
             WindowOf::Annotation { containing, instances } => {
                 let named = |row: &Row| {
@@ -66,10 +68,7 @@ fn chosen_steps(view: View<'_>) -> Vec<Step> {
 fn of_rows(view: View<'_>, rows: &[Row], steps: Option<&[Step]>) -> Found {
     // Guessed steps reach further than the annotation that marks them.
     let span = |i: usize, row: Row| {
-        steps.map_or_else(
-            || view.trace.span(row).unwrap_or_default(),
-            |steps| (steps[i].start, steps[i].end),
-        )
+        steps.map_or_else(|| view.trace.span(row).unwrap_or_default(), |steps| (steps[i].start, steps[i].end))
     };
     let spans = || rows.iter().enumerate().map(|(i, row)| (span(i, *row), *row));
     let start = spans().map(|((start, _), _)| start).min().unwrap_or_default();

@@ -64,6 +64,11 @@ pub(super) fn build(view: View<'_>, window: &Window, marks: &Marks<'_>) -> Graph
     graph
 }
 
+/// At one instant: a thread that takes over comes after the one that hands over,
+const AFTER_ANOTHER: u32 = 1 << 16;
+/// and GPU work after the call that launches it.
+const AFTER_CALLS: u32 = u32::MAX;
+
 /// Where each host node went: per thread, in the thread's order.
 pub(super) type Places = Vec<Vec<NodeId>>;
 
@@ -84,11 +89,18 @@ fn in_order(
         step: None,
         first_edge: 0,
     };
-    // Host nodes first: at one instant a call comes before the work it launches.
-    let mut found: Vec<(Node, Option<(u32, u32)>)> = Vec::new();
+    // With each node what comes first at one instant, and its thread and place there.
+    let mut found: Vec<(Node, u32, Option<(u32, u32)>)> = Vec::new();
     for (thread, (_, nodes)) in threads.iter().enumerate() {
+        let mut turn = 0;
         for (i, host) in nodes.iter().enumerate() {
-            found.push((node(host.row, host.what, host.start, host.end), Some((thread as u32, i as u32))));
+            let at_once = i > 0 && nodes[i - 1].start == host.start;
+            turn = if at_once { turn + 1 } else { 0 };
+            if host.idle_before {
+                turn += AFTER_ANOTHER;
+            }
+            let place = (thread as u32, i as u32);
+            found.push((node(host.row, host.what, host.start, host.end), turn, Some(place)));
         }
     }
     let mut cursor = steps.cursor();
@@ -96,16 +108,16 @@ fn in_order(
         let step = view.launch_start(event.row).and_then(|launched| cursor.at(launched));
         let marks = (marks.gpu)(view, event.row, event.kind);
         let gpu = node(event.row, What::Gpu(event.kind), event.start, event.end.max(event.start));
-        found.push((Node { marks, step: step.map(|step| step as u32), ..gpu }, None));
+        found.push((Node { marks, step: step.map(|step| step as u32), ..gpu }, AFTER_CALLS, None));
     }
-    found.sort_by_key(|(node, _)| node.start);
+    found.sort_by_key(|(node, turn, _)| (node.start, *turn));
     let mut places: Places = threads.iter().map(|(_, nodes)| vec![0; nodes.len()]).collect();
-    for (id, (_, place)) in found.iter().enumerate() {
+    for (id, (_, _, place)) in found.iter().enumerate() {
         if let Some((thread, i)) = place {
             places[*thread as usize][*i as usize] = id as NodeId;
         }
     }
-    (found.into_iter().map(|(node, _)| node).collect(), places)
+    (found.into_iter().map(|(node, _, _)| node).collect(), places)
 }
 
 fn host_end(threads: &[(ThreadId, Vec<HostNode>)], places: &Places) -> Option<NodeId> {

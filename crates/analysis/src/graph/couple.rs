@@ -90,7 +90,8 @@ impl Coupled {
     pub(crate) fn retimed(&self, replayed: &[Replayed], scenario: &Scenario) -> Coupled {
         let graph = |(i, graph): (usize, &Graph)| {
             let times = &replayed[i];
-            let node = |(id, node): (usize, &Node)| Node { start: times.start[id], end: times.end[id], ..*node };
+            let node =
+                |(id, node): (usize, &Node)| Node { start: times.start[id], end: times.end[id], ..*node };
             let mut edges = graph.edges.clone();
             for (edge, lag) in edges.iter_mut().zip(lags(graph, i, scenario)) {
                 edge.lag = lag;

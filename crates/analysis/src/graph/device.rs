@@ -35,7 +35,12 @@ struct Usual {
 }
 
 impl<'a> Device<'a> {
-    pub(super) fn new(view: View<'a>, nodes: &'a [Node], node_of: &'a NodeOf, syncs: &'a [Sync]) -> Device<'a> {
+    pub(super) fn new(
+        view: View<'a>,
+        nodes: &'a [Node],
+        node_of: &'a NodeOf,
+        syncs: &'a [Sync],
+    ) -> Device<'a> {
         let mut streams: FxHashMap<StreamKey, Vec<NodeId>> = FxHashMap::default();
         let mut by_end = Vec::new();
         for (id, node) in nodes.iter().enumerate() {
@@ -88,7 +93,8 @@ impl<'a> Device<'a> {
                     add(self.after(before, node, Why::Stream, false), self.node(before).end);
                 }
                 for source in held_back.get(&node.row).into_iter().flatten() {
-                    if let Some(source) = self.node_of.get(*source).filter(|id| self.node(*id).end <= node.start)
+                    if let Some(source) =
+                        self.node_of.get(*source).filter(|id| self.node(*id).end <= node.start)
                     {
                         add(self.after(source, node, Why::Event, !records_events), self.node(source).end);
                     }
@@ -114,9 +120,10 @@ impl<'a> Device<'a> {
         }
         let own = stream_of(self.view, node.row);
         let ended = self.by_end.partition_point(|(end, _)| *end <= node.start);
-        let recent = self.by_end[..ended].iter().rev().take_while(|(end, _)| {
-            *end > ready && node.start - *end <= AFTER_EVENT
-        });
+        let recent = self.by_end[..ended]
+            .iter()
+            .rev()
+            .take_while(|(end, _)| *end > ready && node.start - *end <= AFTER_EVENT);
         let other = |source: &NodeId| {
             let stream = stream_of(self.view, self.node(*source).row);
             stream.0 == own.0 && stream.1 != own.1 && *source < id

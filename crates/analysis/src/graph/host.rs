@@ -22,14 +22,7 @@ pub(super) struct HostNode {
 
 impl HostNode {
     fn moment(row: Row, time: Ns) -> HostNode {
-        HostNode {
-            row,
-            what: What::Moment,
-            start: time,
-            end: time,
-            idle_before: false,
-            ends_window: false,
-        }
+        HostNode { row, what: What::Moment, start: time, end: time, idle_before: false, ends_window: false }
     }
 }
 
@@ -65,10 +58,12 @@ pub(super) fn threads(
         }
     }
     for handover in handovers {
-        let waits = HostNode { idle_before: true, ..HostNode::moment(handover.waiting_row, handover.span.end) };
+        let waits =
+            HostNode { idle_before: true, ..HostNode::moment(handover.waiting_row, handover.span.end) };
         threads[handover.waiting.0 as usize]
             .extend([HostNode::moment(handover.waiting_row, handover.span.start), waits]);
-        let begins = HostNode { idle_before: true, ..HostNode::moment(handover.working_row, handover.span.start) };
+        let begins =
+            HostNode { idle_before: true, ..HostNode::moment(handover.working_row, handover.span.start) };
         threads[handover.working.0 as usize]
             .extend([begins, HostNode::moment(handover.working_row, handover.span.end)]);
     }

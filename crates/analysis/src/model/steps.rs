@@ -24,8 +24,10 @@ impl StepEnds {
             return StepEnds { counted: Vec::new(), basis: Basis::Window, steps: steps.len(), starts };
         };
         let counts = |number: i64| !time.left_out.iter().any(|left| left.step == number);
-        let chosen =
-            |i: &u32| counts(steps[*i as usize].number) && view.selection.has_step(steps[*i as usize].number, steps[*i as usize].start);
+        let chosen = |i: &u32| {
+            counts(steps[*i as usize].number)
+                && view.selection.has_step(steps[*i as usize].number, steps[*i as usize].start)
+        };
         let counted: Vec<u32> = (0..steps.len() as u32).filter(chosen).collect();
         StepEnds { counted, basis: time.from, steps: steps.len(), starts }
     }

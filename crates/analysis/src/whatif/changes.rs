@@ -45,8 +45,8 @@ impl Changes {
         let Some(group) = &self.perfect_overlap else { return 0 };
         let named = |arg| view.trace.args.text(row, arg).map(|text| view.trace.strings.get(text));
         let said = [Arg::GroupName, Arg::GroupDescription].into_iter().filter_map(named);
-        let is_hidden =
-            kind == Kind::Communication && said.chain([view.trace.name(row)]).any(|text| group.is_match(text));
+        let is_hidden = kind == Kind::Communication
+            && said.chain([view.trace.name(row)]).any(|text| group.is_match(text));
         if is_hidden { HIDDEN } else { 0 }
     }
 
@@ -120,11 +120,13 @@ impl ByName<'_> {
 impl JobModel {
     /// Gives one rank the time that the median rank takes: for each kernel name, and for the host's own work.
     pub(crate) fn as_the_median_rank(&self, place: usize, scenario: &mut Scenario) {
-        let kernels: Vec<FxHashMap<&str, (Ns, i64)>> = (0..self.ranks.len()).map(|i| self.kernels(i)).collect();
+        let kernels: Vec<FxHashMap<&str, (Ns, i64)>> =
+            (0..self.ranks.len()).map(|i| self.kernels(i)).collect();
         let mean = |(sum, count): (Ns, i64)| sum.as_f64() / count.max(1) as f64;
         let own = &kernels[place];
         let factor = |name: &str| {
-            let mut means: Vec<f64> = kernels.iter().filter_map(|of| of.get(name)).map(|of| mean(*of)).collect();
+            let mut means: Vec<f64> =
+                kernels.iter().filter_map(|of| of.get(name)).map(|of| mean(*of)).collect();
             means.sort_by(f64::total_cmp);
             let (median, own) = (means[means.len() / 2], mean(own[name]));
             if own > 0.0 { (median / own) as f32 } else { 1.0 }
@@ -139,7 +141,8 @@ impl JobModel {
         let mut node_factors = vec![Vec::new(); self.ranks.len()];
         node_factors[place] = graph.nodes.iter().zip(&self.ranks[place].name_of).map(node_factor).collect();
         scenario.node_factors = node_factors;
-        let mut hosts: Vec<f64> = (0..self.ranks.len()).map(|i| self.coupled.graphs[i].host_work().as_f64()).collect();
+        let mut hosts: Vec<f64> =
+            (0..self.ranks.len()).map(|i| self.coupled.graphs[i].host_work().as_f64()).collect();
         let own_host = hosts[place];
         hosts.sort_by(f64::total_cmp);
         let mut host_factors = vec![1.0; self.ranks.len()];

@@ -29,7 +29,9 @@ impl Tabular for WhatIfAnswer {
             })
             .int("saved_ns", Unit::Ns, "Difference", |a| a.saved_ns.0)
             .float("saved_pct", Unit::Percent, "Of the recorded step time", |a| a.saved_pct)
-            .float("residual_pct", Unit::Percent, "Of a step that the model cannot explain", |a| a.residual_pct)
+            .float("residual_pct", Unit::Percent, "Of a step that the model cannot explain", |a| {
+                a.residual_pct
+            })
             .build();
         let rows: Vec<(&str, Ns, Ns)> = self
             .bottleneck_before

@@ -11,9 +11,8 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
 pub(crate) fn run(asked: &Asked, wanted: &ChangeArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let scale = |(pattern, factor): &(String, f64)| {
-        Ok(Scale { names: names("--scale", pattern)?, factor: *factor })
-    };
+    let scale =
+        |(pattern, factor): &(String, f64)| Ok(Scale { names: names("--scale", pattern)?, factor: *factor });
     let changes = Changes {
         scales: wanted.scale.iter().map(scale).collect::<Result<_, Failure>>()?,
         no_launch_overhead: wanted.no_launch_overhead,

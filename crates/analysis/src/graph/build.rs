@@ -31,7 +31,7 @@ impl NodeOf {
 pub(super) fn build(view: View<'_>, window: &Window, marks: &Marks<'_>) -> Graph {
     let handovers = handover::find(view, window);
     let threads = host::threads(view, window, &handovers);
-    let (nodes, places) = in_order(view, window.span, marks, &threads);
+    let (mut nodes, places) = in_order(view, window.span, marks, &threads);
     let mut gpu_or_call = vec![NodeId::MAX; view.trace.len()];
     let mut returns = vec![];
     for (id, node) in nodes.iter().enumerate() {
@@ -42,6 +42,7 @@ pub(super) fn build(view: View<'_>, window: &Window, marks: &Marks<'_>) -> Graph
         }
     }
     let node_of = NodeOf(gpu_or_call);
+    mark_host_nodes(view, marks, &node_of, &mut nodes);
     let syncs = syncs::recorded(view);
     let device = Device::new(view, &nodes, &node_of, &syncs);
     let mut into: Vec<(NodeId, Edge)> = Vec::with_capacity(nodes.len() * 2);
@@ -118,6 +119,21 @@ fn in_order(
         }
     }
     (found.into_iter().map(|(node, _, _)| node).collect(), places)
+}
+
+/// A call has the marks of the work it launches, a return those of what the host did, too.
+fn mark_host_nodes(view: View<'_>, marks: &Marks<'_>, node_of: &NodeOf, nodes: &mut [Node]) {
+    let launches = view.index.launches(view.trace);
+    for id in 0..nodes.len() {
+        let Node { row, what, .. } = nodes[id];
+        if !matches!(what, What::Call | What::Return) {
+            continue;
+        }
+        let work = launches.launched(row).first().and_then(|row| node_of.get(*row));
+        let of_work = work.map_or(0, |work| nodes[work as usize].marks);
+        let of_host = marks.host.filter(|_| what == What::Return).map_or(0, |mark| mark(view, row));
+        nodes[id].marks = of_work | of_host;
+    }
 }
 
 fn host_end(threads: &[(ThreadId, Vec<HostNode>)], places: &Places) -> Option<NodeId> {

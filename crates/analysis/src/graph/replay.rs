@@ -32,6 +32,10 @@ pub(crate) struct Scenario {
     pub host_factors: Vec<f64>,
     pub no_launch_overhead: bool,
     pub no_sync: bool,
+    /// Calls with these marks do not wait for the GPU.
+    pub not_awaited: u32,
+    /// Launches with these marks cost the host nothing, nor does what it did since the one before.
+    pub fused: u32,
     /// Nothing but the communication after it on its stream waits for GPU work of these marks.
     pub hidden: u32,
     pub no_delays: bool,
@@ -87,6 +91,16 @@ pub(super) fn lags(graph: &Graph, i: usize, scenario: &Scenario) -> Vec<Ns> {
             _ => edge.lag,
         })
         .collect();
+    if scenario.fused != 0 {
+        for (id, node) in graph.nodes.iter().enumerate() {
+            if node.what == What::Call && node.marks & scenario.fused != 0 {
+                let edges = graph.edge_range(id as NodeId);
+                for i in edges.filter(|i| graph.edges[*i].why == Why::Thread) {
+                    lags[i] = Ns::ZERO;
+                }
+            }
+        }
+    }
     for part in &graph.host_parts {
         let factor = scenario.factors.get(part.mark as usize).copied().unwrap_or(1.0);
         let lag = &mut lags[part.edge as usize];
@@ -141,9 +155,11 @@ impl State<'_> {
         let node = &graph.nodes[place.node as usize];
         let times = &self.times[place.graph as usize];
         let mut ready: Option<Ns> = None;
+        let mut lifted = false;
         for i in graph.edge_range(place.node) {
             let edge = &graph.edges[i];
-            if self.is_lifted(graph, edge) {
+            if self.is_lifted(graph, node, edge) {
+                lifted = true;
                 continue;
             }
             let from = edge.from as usize;
@@ -151,16 +167,22 @@ impl State<'_> {
             ready = Some(ready.unwrap_or(Ns(i64::MIN)).max(reached + self.lags[place.graph as usize][i]));
         }
         // What waits for nothing inside the window begins as it did.
-        let start = ready.map_or(node.start, |ready| ready + self.delay(graph, place.node));
+        let delay = if lifted { Ns::ZERO } else { self.delay(graph, place.node) };
+        let start = ready.map_or(node.start, |ready| ready + delay);
         let end = start + self.duration(place, node);
         let times = &mut self.times[place.graph as usize];
         (times.start[place.node as usize], times.end[place.node as usize]) = (start, end);
         self.close_meeting(place);
     }
 
-    fn is_lifted(&self, graph: &Graph, edge: &Edge) -> bool {
+    /// Whatever else delayed a wait is gone with it.
+    fn is_lifted(&self, graph: &Graph, node: &Node, edge: &Edge) -> bool {
         match edge.why {
-            Why::Synchronisation => self.scenario.no_sync || self.is_hidden(graph, edge),
+            Why::Synchronisation => {
+                self.scenario.no_sync
+                    || node.marks & self.scenario.not_awaited != 0
+                    || self.is_hidden(graph, edge)
+            }
             Why::Event => self.is_hidden(graph, edge),
             _ => false,
         }
@@ -186,7 +208,7 @@ impl State<'_> {
     fn duration(&self, place: Place, node: &Node) -> Ns {
         let recorded = node.end - node.start;
         match node.what {
-            What::Call if self.scenario.no_launch_overhead => Ns::ZERO,
+            What::Call if self.scenario.no_launch_overhead || node.marks & self.scenario.fused != 0 => Ns::ZERO,
             What::Call => {
                 scaled(recorded, self.scenario.host_factors.get(place.graph as usize).copied().unwrap_or(1.0))
             }

@@ -78,12 +78,28 @@ pub(crate) enum Action {
     SyncEvent {
         slot: u32,
     },
+    /// The host waits for a stream, and then for so much longer.
     SyncStream {
         stream: Stream,
+        extra_ns: i64,
     },
-    SyncDevice,
+    /// The host waits for all streams, and then for so much longer.
+    SyncDevice {
+        extra_ns: i64,
+    },
+    /// A copy whose call returns only once it is done.
+    HeldCopy {
+        call: RuntimeCall,
+        kind: CopyKind,
+        bytes: i64,
+    },
     /// A call without GPU work that takes the given time.
     Call {
+        call: RuntimeCall,
+        ns: i64,
+    },
+    /// The same, for a call that first waits for the device.
+    DrainingCall {
         call: RuntimeCall,
         ns: i64,
     },

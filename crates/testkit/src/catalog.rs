@@ -141,6 +141,7 @@ pub(crate) static EMPTY: KernelSpec = KernelSpec {
     occupancy: 0,
     communication: false,
 };
+pub(crate) static COMPILED: KernelSpec = pointwise("triton_poi_fused_add_mul_0");
 pub(crate) static ALL_REDUCE: KernelSpec =
     nccl("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
 pub(crate) static ALL_GATHER: KernelSpec =
@@ -163,6 +164,7 @@ pub(crate) const LAUNCH_EX: RuntimeCall =
 pub(crate) const GRAPH_LAUNCH: RuntimeCall =
     RuntimeCall { name: "cudaGraphLaunch", cbid: 311, host_ns: 38_000 };
 pub(crate) const MEMCPY: RuntimeCall = RuntimeCall { name: "cudaMemcpyAsync", cbid: 41, host_ns: 7_900 };
+pub(crate) const BLOCKING_MEMCPY: RuntimeCall = RuntimeCall { name: "cudaMemcpy", cbid: 31, host_ns: 6_400 };
 pub(crate) const MEMSET: RuntimeCall = RuntimeCall { name: "cudaMemsetAsync", cbid: 51, host_ns: 5_100 };
 pub(crate) const EVENT_RECORD: RuntimeCall =
     RuntimeCall { name: "cudaEventRecordWithFlags", cbid: 351, host_ns: 1_200 };
@@ -181,23 +183,34 @@ pub(crate) const FREE: RuntimeCall = RuntimeCall { name: "cudaFree", cbid: 22, h
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum CopyKind {
     HostToDevice,
+    PageableToDevice,
     DeviceToHost,
     DeviceToDevice,
 }
+
+/// What the driver moves per nanosecond if it must first copy the host's memory to where the device can reach it.
+const PAGEABLE_BYTES_PER_NS: i64 = 6;
 
 impl CopyKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             CopyKind::HostToDevice => "Memcpy HtoD (Pinned -> Device)",
+            CopyKind::PageableToDevice => "Memcpy HtoD (Pageable -> Device)",
             CopyKind::DeviceToHost => "Memcpy DtoH (Device -> Pinned)",
             CopyKind::DeviceToDevice => "Memcpy DtoD (Device -> Device)",
         }
+    }
+
+    /// How many bytes a pageable copy moves in that time.
+    pub(crate) fn pageable_bytes_in(ns: i64) -> i64 {
+        (ns - 1_300).max(0) * PAGEABLE_BYTES_PER_NS
     }
 
     /// Fixed cost plus bytes over the link's speed.
     pub(crate) fn ns(self, bytes: i64) -> i64 {
         match self {
             CopyKind::HostToDevice | CopyKind::DeviceToHost => 1_300 + bytes / 52,
+            CopyKind::PageableToDevice => 1_300 + bytes / PAGEABLE_BYTES_PER_NS,
             CopyKind::DeviceToDevice => 1_200 + bytes / 1_300,
         }
     }

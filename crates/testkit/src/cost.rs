@@ -4,7 +4,7 @@ use crate::engine::simulate;
 use crate::fault::Fault;
 use crate::groups::Groups;
 use crate::plan::{JOB_START_NS, Plan};
-use crate::truth::{BreakdownTruth, PlantedFault, RankTruth};
+use crate::truth::{PlantedFault, RankTruth};
 use crate::witness::Witness;
 
 /// True time from the job's start to its last rank's end.
@@ -40,6 +40,7 @@ fn row(plan: &Plan, ranks: &[RankTruth], makespan_ns: i64, index: usize, fault: 
         end_ns: ends.unwrap_or(0),
         host_ns: sites().map(|site| site.end_ns - site.start_ns).sum(),
         lost_ns: 0,
+        step_lost_ns: 0,
         idle_ns: 0,
         exposed_comm_ns: 0,
     };
@@ -47,14 +48,22 @@ fn row(plan: &Plan, ranks: &[RankTruth], makespan_ns: i64, index: usize, fault: 
     if let (true, Some(with)) = (fault.costs_time(), ranks.get(watched as usize)) {
         let (without_ns, without) = counterfactual(plan, index, watched);
         planted.lost_ns = makespan_ns - without_ns;
-        planted.idle_ns = with.total.idle_ns - without.idle_ns;
-        planted.exposed_comm_ns = with.total.exposed_comm_ns - without.exposed_comm_ns;
+        planted.step_lost_ns = median_period(with) - median_period(&without);
+        planted.idle_ns = with.total.idle_ns - without.total.idle_ns;
+        planted.exposed_comm_ns = with.total.exposed_comm_ns - without.total.exposed_comm_ns;
     }
     planted
 }
 
-/// How long the job would take without one of its faults, and what one rank's GPU would do then.
-fn counterfactual(plan: &Plan, index: usize, watched: u32) -> (i64, BreakdownTruth) {
+/// The lower median over the steps that have one before them.
+fn median_period(rank: &RankTruth) -> i64 {
+    let mut periods: Vec<i64> = rank.steps.iter().filter_map(|step| step.period_ns).collect();
+    periods.sort_unstable();
+    periods.get(periods.len().saturating_sub(1) / 2).copied().unwrap_or(0)
+}
+
+/// How long the job would take without one of its faults, and what would be true of one rank then.
+fn counterfactual(plan: &Plan, index: usize, watched: u32) -> (i64, RankTruth) {
     let mut rest = plan.clone();
     rest.faults.remove(index);
     let groups = Groups::new(&rest);
@@ -64,7 +73,7 @@ fn counterfactual(plan: &Plan, index: usize, watched: u32) -> (i64, BreakdownTru
         Ok(())
     });
     let truth = witness.finish(0, 0, std::iter::empty());
-    (end.map_or(0, |end| end - JOB_START_NS), truth.total)
+    (end.map_or(0, |end| end - JOB_START_NS), truth)
 }
 
 /// What each stage waited in sends and receives.
@@ -81,6 +90,7 @@ fn pipeline_bubbles(plan: &Plan, ranks: &[RankTruth]) -> Vec<PlantedFault> {
         end_ns: rank.end_ns,
         host_ns: 0,
         lost_ns: rank.collectives.iter().filter(|row| row.peers.is_some()).map(|row| row.true_wait_ns).sum(),
+        step_lost_ns: 0,
         idle_ns: 0,
         exposed_comm_ns: 0,
     };

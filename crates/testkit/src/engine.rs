@@ -36,7 +36,10 @@ pub(crate) fn simulate(
         hand_on(&mut ranks, recorded, take)?;
     }
     for sim in &mut ranks {
-        sim.load(vec![Action::Work(18_000), Action::SyncDevice], plan.first_step + plan.steps);
+        sim.load(
+            vec![Action::Work(18_000), Action::SyncDevice { extra_ns: 0 }],
+            plan.first_step + plan.steps,
+        );
     }
     run_together(plan, groups, &mut ranks);
     let end = ranks.iter().map(|sim| sim.now).max().unwrap_or(0);

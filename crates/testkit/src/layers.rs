@@ -1,10 +1,9 @@
 //! The forward pass: modules, operators and kernels of a transformer, written down on a tape for the way back.
 
-use crate::action::{Action, Scope};
-use crate::catalog::{self, CopyKind};
+use crate::action::Action;
+use crate::catalog;
 use crate::costs::Costs;
-use crate::event::{Link, Name, Stream};
-use crate::fault::{Fault, StallCause};
+use crate::event::Link;
 use crate::plan::{Detail, Sharding};
 use crate::program::Builder;
 use crate::shapes::{Shape, Weight};
@@ -52,7 +51,7 @@ impl Builder<'_> {
             self.embedding();
         }
         for layer in self.plan.layers_of_stage(stage) {
-            self.host_bound(microbatch);
+            self.host_stalls(microbatch);
             if self.plan.sharding == Sharding::Sharded {
                 transfers::gather_weights(self, layer == self.plan.layers_of_stage(stage).start);
                 transfers::wait_for_weights(self);
@@ -224,49 +223,5 @@ impl Builder<'_> {
         self.close();
         self.close();
         self.end_python();
-    }
-
-    fn host_bound(&mut self, microbatch: u32) {
-        for (index, fault) in self.faults_here() {
-            let Fault::HostBound { cause, ns_per_block, .. } = fault else { continue };
-            if microbatch > 0 || self.graph.is_some() {
-                continue;
-            }
-            self.push(Action::Plant(index));
-            match cause {
-                StallCause::StreamSynchronize => {
-                    self.push(Action::SyncStream { stream: Stream::Compute });
-                    self.push(Action::Hold(ns_per_block));
-                }
-                StallCause::Item => {
-                    self.op("aten::item", Shape::None, Link::None);
-                    self.op("aten::_local_scalar_dense", Shape::None, Link::None);
-                    self.push(Action::Copy {
-                        kind: CopyKind::DeviceToHost,
-                        bytes: 4,
-                        stream: Stream::Compute,
-                    });
-                    self.push(Action::SyncStream { stream: Stream::Compute });
-                    self.close();
-                    self.close();
-                    self.push(Action::Hold(ns_per_block));
-                }
-                StallCause::Malloc => {
-                    self.op("aten::empty", Shape::None, Link::None);
-                    self.push(Action::SyncDevice);
-                    self.push(Action::Call { call: catalog::FREE, ns: ns_per_block / 3 });
-                    self.push(Action::Call { call: catalog::MALLOC, ns: ns_per_block - ns_per_block / 3 });
-                    self.close();
-                }
-                StallCause::GarbageCollection => {
-                    self.push(Action::Open(Scope::Python(Name::plain("<built-in function collect>"))));
-                    self.push(Action::Open(Scope::Python(Name::plain("Python GC"))));
-                    self.push(Action::Hold(ns_per_block));
-                    self.push(Action::Close);
-                    self.push(Action::Close);
-                }
-            }
-            self.push(Action::Planted);
-        }
     }
 }

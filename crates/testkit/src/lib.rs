@@ -22,12 +22,14 @@ mod job;
 mod layers;
 pub mod mutate;
 mod plan;
+mod planting;
 mod preamble;
 mod program;
 mod rank;
 pub mod rng;
 mod shapes;
 mod size;
+mod stalls;
 mod sweep;
 pub mod text;
 mod transfers;
@@ -35,7 +37,7 @@ mod truth;
 mod witness;
 mod write;
 
-pub use fault::{Fault, StallCause};
+pub use fault::{Extent, Fault, StallCause};
 pub use plan::{BASE_TIME_NS, Clock, Detail, JOB_START_NS, Plan, Sharding};
 pub use truth::{
     BreakdownTruth, CollectiveTruth, FaultSpan, JobCollective, KernelTruth, Lateness, MemoryPeak,

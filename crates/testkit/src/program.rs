@@ -143,10 +143,7 @@ impl Builder<'_> {
 
     /// Faults that touch this rank in this step, with their place in the plan.
     pub(crate) fn faults_here(&self) -> Vec<(usize, Fault)> {
-        let here = |fault: &Fault| {
-            fault.rank().is_none_or(|rank| rank == self.rank)
-                && fault.step().is_none_or(|step| step == self.step)
-        };
+        let here = |fault: &Fault| fault.extent().covers(self.rank, self.step);
         self.plan.faults.iter().copied().enumerate().filter(|(_, fault)| here(fault)).collect()
     }
 

@@ -1,8 +1,9 @@
 //! The GPU side of a rank: when work on a stream starts and ends, and how a rank arrives in a transfer.
 
+use super::host::WAKE_UP_NS;
 use super::{Arrival, RankSim};
 use crate::action::TransferSpec;
-use crate::catalog::{self, KernelSpec, RuntimeCall};
+use crate::catalog::{self, CopyKind, KernelSpec, RuntimeCall};
 use crate::event::{CommArgs, Gpu, Stream, SyncKind, Transfer, What};
 use crate::rng::mix;
 
@@ -55,6 +56,17 @@ impl RankSim<'_> {
             end,
             What::Kernel { spec, stream: Stream::Compute, graph_node: None, comm: None, gpu },
         );
+    }
+
+    pub(super) fn held_copy(&mut self, call: RuntimeCall, kind: CopyKind, bytes: i64) {
+        let (issued, stream) = (self.now, Stream::Compute);
+        self.now += self.vary_host(call.host_ns);
+        let ns = self.vary_gpu(kind.ns(bytes));
+        let (start, end) = self.occupy(stream, ns);
+        self.now = self.now.max(end + WAKE_UP_NS);
+        let correlation = self.record_call(call, issued, true);
+        let gpu = self.gpu_of(correlation, issued);
+        self.record(start, end, What::Copy { kind, stream, bytes, gpu });
     }
 
     pub(super) fn launch_graph(&mut self, kernels: &[(&'static KernelSpec, i64)]) {

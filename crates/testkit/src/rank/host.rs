@@ -8,6 +8,9 @@ use crate::plan::Detail;
 use crate::rng::mix;
 use crate::shapes::Shape;
 
+/// From what the host waits for to its going on.
+pub(super) const WAKE_UP_NS: i64 = 1_700;
+
 impl RankSim<'_> {
     pub(super) fn open_external(&self) -> u64 {
         self.frames[self.thread.index()]
@@ -138,12 +141,13 @@ impl RankSim<'_> {
     pub(super) fn host_waits_for_event(&mut self, slot: u32) {
         let Some(event) = self.cuda_events[slot as usize] else { return };
         let kind = SyncKind::EventSync { on: event.stream, record: event.record, event: slot };
-        self.blocking_call(catalog::EVENT_SYNC, event.done, kind);
+        self.blocking_call(catalog::EVENT_SYNC, event.done, 0, kind);
     }
 
-    pub(super) fn blocking_call(&mut self, call: RuntimeCall, until: i64, kind: SyncKind) {
+    /// The host waits until some time, wakes up, and is held for so much longer.
+    pub(super) fn blocking_call(&mut self, call: RuntimeCall, until: i64, extra_ns: i64, kind: SyncKind) {
         let start = self.now;
-        self.now = (start + call.host_ns * self.slow_host / 100).max(until + 1_700);
+        self.now = (start + call.host_ns * self.slow_host / 100).max(until + WAKE_UP_NS) + extra_ns;
         let correlation = self.record_call(call, start, false);
         self.record_sync(start, self.now, kind, correlation);
     }

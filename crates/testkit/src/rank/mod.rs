@@ -198,14 +198,19 @@ impl<'p> RankSim<'p> {
             }
             Action::Wait { stream, slot } => self.stream_waits(stream, slot),
             Action::SyncEvent { slot } => self.host_waits_for_event(slot),
-            Action::SyncStream { stream } => {
+            Action::SyncStream { stream, extra_ns } => {
                 let until = self.streams[stream.index()].ready;
-                self.blocking_call(catalog::STREAM_SYNC, until, SyncKind::StreamSync { stream });
+                self.blocking_call(catalog::STREAM_SYNC, until, extra_ns, SyncKind::StreamSync { stream });
             }
-            Action::SyncDevice => {
-                let until =
-                    STREAMS.iter().map(|stream| self.streams[stream.index()].ready).max().unwrap_or(0);
-                self.blocking_call(catalog::DEVICE_SYNC, until, SyncKind::ContextSync);
+            Action::SyncDevice { extra_ns } => {
+                let until = self.device_ready();
+                self.blocking_call(catalog::DEVICE_SYNC, until, extra_ns, SyncKind::ContextSync);
+            }
+            Action::HeldCopy { call, kind, bytes } => self.held_copy(call, kind, bytes),
+            Action::DrainingCall { call, ns } => {
+                let start = self.now;
+                self.now = start.max(self.device_ready()) + ns;
+                self.record_call(call, start, false);
             }
             Action::Call { call, ns } => {
                 let start = self.now;
@@ -246,6 +251,10 @@ impl<'p> RankSim<'p> {
 
     fn vary_gpu(&mut self, ns: i64) -> i64 {
         self.draw().map_or(ns, |key| jittered(ns, GPU_JITTER, key))
+    }
+
+    fn device_ready(&self) -> i64 {
+        STREAMS.iter().map(|stream| self.streams[stream.index()].ready).max().unwrap_or(0)
     }
 
     fn work(&mut self, ns: i64) {

@@ -5,3 +5,4 @@ mod faults;
 mod physics;
 mod reread;
 mod sizes;
+mod stalls;

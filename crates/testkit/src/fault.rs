@@ -89,6 +89,24 @@ pub enum Fault {
     HostBound { at: Extent, cause: StallCause, ns_per_block: i64 },
     /// The data loader takes longer at the start of a step.
     DataLoaderStall { at: Extent, ns: i64 },
+    /// So many element-wise kernels of 2 to 3 µs, launched one by one, before every block of the forward pass.
+    SmallKernels { at: Extent, per_block: u32 },
+    /// The input is copied from pageable memory on the compute stream. Without the fault: from pinned memory, on a
+    /// stream of its own.
+    UnpinnedInput { at: Extent },
+    /// Forward attention has fewer blocks than the device has multiprocessors and takes `percent` of its normal time.
+    LowOccupancy { at: Extent, percent: u32 },
+    /// Of the device's memory only so much is not reserved, and what is reserved is needed.
+    MemoryNearLimit { at: Extent, free_bytes: i64 },
+    /// Nearly all memory is reserved, much less is allocated, and before every block of the forward pass a request
+    /// fails and is repeated after cached blocks have been given back.
+    Fragmentation { at: Extent, retry_ns: i64 },
+    /// Activation checkpointing: every block's forward pass runs again in the backward pass.
+    Recomputation,
+    /// In each step compute kernels take longer, by `percent` of their normal time, than in the step before.
+    Drift { percent: u32 },
+    /// From some step on compute kernels of a rank take `percent` of their normal time: its clocks were lowered.
+    Throttled { rank: u32, from_step: u32, percent: u32 },
     /// A large block is allocated before and freed after one forward pass.
     AllocationSpike { rank: u32, step: u32, bytes: i64 },
     /// Launches of a rank are missing from its file.
@@ -107,6 +125,14 @@ impl Fault {
             Fault::ExposedAllReduce => "exposed_all_reduce",
             Fault::HostBound { cause, .. } => cause.code(),
             Fault::DataLoaderStall { .. } => "data_loader_stall",
+            Fault::SmallKernels { .. } => "small_kernels",
+            Fault::UnpinnedInput { .. } => "unpinned_input",
+            Fault::LowOccupancy { .. } => "low_occupancy",
+            Fault::MemoryNearLimit { .. } => "memory_near_limit",
+            Fault::Fragmentation { .. } => "fragmentation",
+            Fault::Recomputation => "recomputation",
+            Fault::Drift { .. } => "drift",
+            Fault::Throttled { .. } => "throttled",
             Fault::AllocationSpike { .. } => "allocation_spike",
             Fault::UnlinkedKernels { .. } => "unlinked_kernels",
             Fault::ZeroLength { .. } => "zero_length",
@@ -116,11 +142,18 @@ impl Fault {
     /// Where it is.
     pub fn extent(&self) -> Extent {
         match *self {
-            Fault::ExposedAllReduce => Extent::EVERYWHERE,
-            Fault::HostBound { at, .. } | Fault::DataLoaderStall { at, .. } => at,
+            Fault::ExposedAllReduce | Fault::Recomputation | Fault::Drift { .. } => Extent::EVERYWHERE,
+            Fault::HostBound { at, .. }
+            | Fault::DataLoaderStall { at, .. }
+            | Fault::SmallKernels { at, .. }
+            | Fault::UnpinnedInput { at }
+            | Fault::LowOccupancy { at, .. }
+            | Fault::MemoryNearLimit { at, .. }
+            | Fault::Fragmentation { at, .. } => at,
             Fault::AllocationSpike { rank, step, .. } => Extent::at(rank, step),
             Fault::SlowCompute { rank, .. }
             | Fault::SlowHost { rank, .. }
+            | Fault::Throttled { rank, .. }
             | Fault::MissingFile { rank }
             | Fault::UnlinkedKernels { rank, .. }
             | Fault::ZeroLength { rank, .. } => Extent::rank(rank),
@@ -143,6 +176,7 @@ impl Fault {
             self,
             Fault::MissingFile { .. }
                 | Fault::AllocationSpike { .. }
+                | Fault::MemoryNearLimit { .. }
                 | Fault::UnlinkedKernels { .. }
                 | Fault::ZeroLength { .. }
         )

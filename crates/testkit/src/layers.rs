@@ -4,8 +4,10 @@ use crate::action::Action;
 use crate::catalog;
 use crate::costs::Costs;
 use crate::event::Link;
+use crate::fault::Fault;
 use crate::plan::{Detail, Sharding};
 use crate::program::Builder;
+use crate::recompute::Keeping;
 use crate::shapes::{Shape, Weight};
 use crate::transfers;
 
@@ -20,6 +22,8 @@ pub(crate) struct Node {
     pub(crate) completes_layer: Option<u32>,
     /// Set on the last operation of a block.
     pub(crate) ends_layer: Option<u32>,
+    /// The planted recomputation and the sequence number of the checkpoint, on the last operation of such a block.
+    pub(crate) checkpoint: Option<(usize, u32)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -52,11 +56,16 @@ impl Builder<'_> {
         }
         for layer in self.plan.layers_of_stage(stage) {
             self.host_stalls(microbatch);
+            self.small_kernels(microbatch);
+            self.allocation_retries(microbatch);
             if self.plan.sharding == Sharding::Sharded {
                 transfers::gather_weights(self, layer == self.plan.layers_of_stage(stage).start);
                 transfers::wait_for_weights(self);
             }
-            self.block(layer);
+            match self.recomputation() {
+                Some(fault) => self.checkpointed_block(fault, layer),
+                None => self.block(layer),
+            }
         }
         if last {
             self.head();
@@ -72,7 +81,7 @@ impl Builder<'_> {
         }
     }
 
-    fn block(&mut self, layer: u32) {
+    pub(crate) fn block(&mut self, layer: u32) {
         let first_of_block = self.tape.len();
         self.module("nn.Module: Block_", layer);
         self.python("model.py(102): forward");
@@ -123,11 +132,18 @@ impl Builder<'_> {
 
     /// Notes an operation for the backward pass and gives the link its forward operator carries.
     fn note(&mut self, kind: NodeKind, kept_bytes: i64) -> Link {
+        let mut node =
+            Node { kind, sequence: 0, kept: None, completes_layer: None, ends_layer: None, checkpoint: None };
+        if self.keeping == Keeping::Inputs {
+            self.tape.push(node);
+            return Link::None;
+        }
         let sequence = self.sequence;
         self.sequence += 1;
-        let kept = (self.full() && self.graph.is_none() && kept_bytes > 0)
+        node.sequence = sequence;
+        node.kept = (self.full() && self.graph.is_none() && kept_bytes > 0)
             .then(|| (kept_bytes, self.allocate(kept_bytes)));
-        self.tape.push(Node { kind, sequence, kept, completes_layer: None, ends_layer: None });
+        self.tape.push(node);
         Link::Forward { sequence }
     }
 
@@ -184,10 +200,19 @@ impl Builder<'_> {
         self.op("aten::_scaled_dot_product_flash_attention", Shape::Attention, link);
         self.op("aten::_flash_attention_forward", Shape::Attention, Link::None);
         self.work(6_900);
-        self.launch(&catalog::FLASH_FORWARD, self.costs.attention());
+        self.launch(self.attention_kernel(), self.costs.attention());
         self.close();
         self.close();
         self.close();
+    }
+
+    fn attention_kernel(&self) -> &'static catalog::KernelSpec {
+        let narrow = |(_, fault): (usize, Fault)| matches!(fault, Fault::LowOccupancy { .. });
+        if self.faults_here().into_iter().any(narrow) {
+            &catalog::FLASH_FORWARD_NARROW
+        } else {
+            &catalog::FLASH_FORWARD
+        }
     }
 
     fn gelu(&mut self, layer: u32) {

@@ -74,6 +74,8 @@ pub struct Plan {
     pub microbatches: u32,
     /// Transformer blocks whose gradients share one all-reduce.
     pub layers_per_bucket: u32,
+    /// Bytes of a step's input; 0 for one number per token.
+    pub input_bytes: i64,
     pub sharding: Sharding,
     pub detail: Detail,
     /// Whether `cuda_sync` rows are recorded.
@@ -103,6 +105,7 @@ impl Plan {
             stages: 1,
             microbatches: 4,
             layers_per_bucket: 1,
+            input_bytes: 0,
             sharding: Sharding::Replicated,
             detail: Detail::Full,
             sync_rows: false,

@@ -66,6 +66,56 @@ impl Plan {
         self.with_fault(Fault::DataLoaderStall { at: Extent::EVERYWHERE, ns })
     }
 
+    /// So many tiny element-wise kernels before every block of every forward pass: worth fusing or capturing. Best seen
+    /// in a [`Plan::light`] job, where the host has little lead to lose.
+    #[must_use]
+    pub fn with_small_kernels(self, per_block: u32) -> Plan {
+        self.with_fault(Fault::SmallKernels { at: Extent::EVERYWHERE, per_block })
+    }
+
+    /// Every step copies an input of so many bytes from memory that is not pinned.
+    #[must_use]
+    pub fn with_unpinned_input(mut self, bytes: i64) -> Plan {
+        self.input_bytes = bytes;
+        self.with_fault(Fault::UnpinnedInput { at: Extent::EVERYWHERE })
+    }
+
+    /// Attention runs on a quarter of the multiprocessors and takes `percent` of its normal time.
+    #[must_use]
+    pub fn with_low_occupancy(self, percent: u32) -> Plan {
+        self.with_fault(Fault::LowOccupancy { at: Extent::EVERYWHERE, percent })
+    }
+
+    /// A rank needs all of its device's memory but so much.
+    #[must_use]
+    pub fn with_memory_near_limit(self, rank: u32, free_bytes: i64) -> Plan {
+        self.with_fault(Fault::MemoryNearLimit { at: Extent::rank(rank), free_bytes })
+    }
+
+    /// Memory is reserved in pieces too small to be of use, so that before every block a request has to be repeated.
+    #[must_use]
+    pub fn with_fragmentation(self, rank: u32, retry_ns: i64) -> Plan {
+        self.with_fault(Fault::Fragmentation { at: Extent::rank(rank), retry_ns })
+    }
+
+    /// Every block's forward pass runs again in the backward pass.
+    #[must_use]
+    pub fn with_recomputation(self) -> Plan {
+        self.with_fault(Fault::Recomputation)
+    }
+
+    /// Each step computes `percent` longer than the one before.
+    #[must_use]
+    pub fn with_drift(self, percent: u32) -> Plan {
+        self.with_fault(Fault::Drift { percent })
+    }
+
+    /// One rank's clocks are lowered at some step: from then on compute kernels take `percent` of their normal time.
+    #[must_use]
+    pub fn with_throttling(self, rank: u32, from_step: u32, percent: u32) -> Plan {
+        self.with_fault(Fault::Throttled { rank, from_step, percent })
+    }
+
     /// One large allocation lives through the forward pass of one step.
     #[must_use]
     pub fn with_allocation_spike(self, rank: u32, step: u32, bytes: i64) -> Plan {

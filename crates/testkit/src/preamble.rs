@@ -3,11 +3,11 @@
 use crate::chrome::{Category, ChromeWriter};
 use crate::event::{Name, STREAMS};
 use crate::groups::Groups;
+use crate::memory::GPU_MEMORY;
 use crate::plan::{BASE_TIME_NS, Detail, Plan};
 use crate::rng::mix;
 
 const GPUS_PER_HOST: u32 = 8;
-const GPU_MEMORY: i64 = 85_029_158_912;
 
 /// The process and thread numbers of one rank.
 #[derive(Debug, Clone, Copy)]

@@ -2,13 +2,14 @@
 //! nothing here knows about time.
 
 use crate::action::{Action, Scope, TransferSpec};
-use crate::catalog::{self, CopyKind};
+use crate::catalog;
 use crate::costs::Costs;
 use crate::event::{Link, Name, Stream, Thread};
 use crate::fault::Fault;
 use crate::groups::Groups;
 use crate::layers::Node;
 use crate::plan::{Detail, Plan};
+use crate::recompute::Keeping;
 use crate::shapes::Shape;
 
 /// CUDA events used for ordering streams; each means one thing within a step.
@@ -36,6 +37,7 @@ pub(crate) struct Builder<'p> {
     pub(crate) sequence: u32,
     /// Filled instead of launching while a graph is being replayed.
     pub(crate) graph: Option<Vec<(&'static catalog::KernelSpec, i64)>>,
+    pub(crate) keeping: Keeping,
     next_address: i64,
     gradients: Vec<(i64, i64)>,
 }
@@ -52,6 +54,7 @@ pub(crate) fn step(plan: &Plan, groups: &Groups, rank: u32, step: u32, sequence:
         tape: Vec::new(),
         sequence,
         graph: None,
+        keeping: Keeping::Activations,
         next_address: FIRST_ADDRESS,
         gradients: Vec::new(),
     };
@@ -177,47 +180,6 @@ impl Builder<'_> {
         self.end_python();
         self.close();
         self.work(24_000);
-    }
-
-    fn load_data(&mut self) {
-        self.open(Scope::Annotation(Name::plain(
-            "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
-        )));
-        self.python("torch/utils/data/dataloader.py(788): _next_data");
-        self.work(140_000);
-        for (index, fault) in self.faults_here() {
-            if let Fault::DataLoaderStall { ns, .. } = fault {
-                self.push(Action::Plant(index));
-                self.python("torch/utils/data/_utils/fetch.py(51): fetch");
-                self.push(Action::Hold(ns));
-                self.end_python();
-                self.push(Action::Planted);
-            }
-        }
-        self.end_python();
-        self.close();
-        let bytes = 8 * self.costs.tokens;
-        // There is one input buffer, and the step before still reads it.
-        self.push(Action::Wait { stream: Stream::Copy, slot: INPUT_USED });
-        self.op("aten::to", Shape::None, Link::None);
-        self.op("aten::_to_copy", Shape::None, Link::None);
-        self.op("aten::copy_", Shape::None, Link::None);
-        self.work(1_500);
-        self.push(Action::Copy { kind: CopyKind::HostToDevice, bytes, stream: Stream::Copy });
-        self.close();
-        self.close();
-        self.close();
-        self.push(Action::Record { slot: INPUT_READY, stream: Stream::Copy });
-        self.push(Action::Wait { stream: Stream::Compute, slot: INPUT_READY });
-        if self.full() {
-            self.op("aten::contiguous", Shape::None, Link::None);
-            self.op("aten::clone", Shape::None, Link::None);
-            self.op("aten::copy_", Shape::None, Link::None);
-            self.push(Action::Copy { kind: CopyKind::DeviceToDevice, bytes, stream: Stream::Compute });
-            self.close();
-            self.close();
-            self.close();
-        }
     }
 
     fn zero_length_events(&mut self) {

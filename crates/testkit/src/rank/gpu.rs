@@ -43,13 +43,14 @@ impl RankSim<'_> {
         }
     }
 
-    pub(super) fn kernel_time(&mut self, ns: i64) -> i64 {
-        self.vary_gpu(ns) * self.slow_compute / 100
+    pub(super) fn kernel_time(&mut self, spec: &'static KernelSpec, ns: i64) -> i64 {
+        let narrow = if *spec == catalog::FLASH_FORWARD_NARROW { self.narrow } else { 100 };
+        self.vary_gpu(ns) * narrow / 100 * self.slow_compute / 100 * self.slow_step / 1_000
     }
 
     pub(super) fn launch(&mut self, spec: &'static KernelSpec, ns: i64) {
         let gpu = self.call_for_gpu(catalog::LAUNCH);
-        let ns = self.kernel_time(ns);
+        let ns = self.kernel_time(spec, ns);
         let (start, end) = self.occupy(Stream::Compute, ns);
         self.record(
             start,
@@ -72,7 +73,7 @@ impl RankSim<'_> {
     pub(super) fn launch_graph(&mut self, kernels: &[(&'static KernelSpec, i64)]) {
         let gpu = self.call_for_gpu(catalog::GRAPH_LAUNCH);
         for (node, &(spec, ns)) in kernels.iter().enumerate() {
-            let ns = self.kernel_time(ns);
+            let ns = self.kernel_time(spec, ns);
             let (start, end) = self.occupy(Stream::Compute, ns);
             let what = What::Kernel {
                 spec,

@@ -14,6 +14,7 @@ use crate::event::{
     Batch, CommArgs, Event, FaultSite, Gpu, Link, Name, STREAMS, Stream, SyncKind, Thread, What,
 };
 use crate::fault::Fault;
+use crate::memory;
 use crate::plan::{JOB_START_NS, Plan};
 use crate::program::CUDA_EVENTS;
 use crate::rng::{jittered, mix};
@@ -88,23 +89,27 @@ pub(crate) struct RankSim<'p> {
     allocated: i64,
     reserved: i64,
     slow_compute: i64,
+    /// Percent of its normal time that a kernel with too few blocks takes.
+    narrow: i64,
+    /// Thousandths of their normal time that compute kernels take in this step.
+    slow_step: i64,
     slow_host: i64,
     unlinked_per_mille: u64,
 }
 
 impl<'p> RankSim<'p> {
     pub(crate) fn new(plan: &'p Plan, rank: u32, recording: bool) -> RankSim<'p> {
-        let (mut slow_compute, mut slow_host, mut unlinked) = (100, 100, 0);
-        for fault in plan.faults.iter().filter(|fault| fault.rank() == Some(rank)) {
+        let (mut slow_compute, mut slow_host, mut narrow, mut unlinked) = (100, 100, 100, 0);
+        for fault in plan.faults.iter().filter(|fault| fault.rank().is_none_or(|only| only == rank)) {
             match *fault {
                 Fault::SlowCompute { percent, .. } => slow_compute = i64::from(percent),
                 Fault::SlowHost { percent, .. } => slow_host = i64::from(percent),
+                Fault::LowOccupancy { percent, .. } => narrow = i64::from(percent),
                 Fault::UnlinkedKernels { per_mille, .. } => unlinked = u64::from(per_mille),
                 _ => {}
             }
         }
-        let weights = 12 * (plan.hidden * plan.hidden) as i64 * i64::from(plan.layers);
-        let resident = weights * 14;
+        let (allocated, reserved) = memory::at_start(plan, rank);
         RankSim {
             plan,
             rank,
@@ -126,9 +131,11 @@ impl<'p> RankSim<'p> {
             external: 1,
             correlation: 1_000,
             python: 1,
-            allocated: resident,
-            reserved: resident + (2 << 30),
+            allocated,
+            reserved,
             slow_compute,
+            narrow,
+            slow_step: 1_000,
             slow_host,
             unlinked_per_mille: unlinked,
         }
@@ -140,6 +147,18 @@ impl<'p> RankSim<'p> {
         self.next_action = 0;
         self.step = step;
         self.draws = 0;
+        self.slow_step = self.slowness_of(step);
+    }
+
+    fn slowness_of(&self, step: u32) -> i64 {
+        let steps_done = i64::from(step.saturating_sub(self.plan.first_step));
+        self.plan.faults.iter().fold(1_000, |slow, fault| match *fault {
+            Fault::Drift { percent } => slow * (100 + i64::from(percent) * steps_done) / 100,
+            Fault::Throttled { rank, from_step, percent } if rank == self.rank && step >= from_step => {
+                slow * i64::from(percent) / 100
+            }
+            _ => slow,
+        })
     }
 
     /// Gives up what was recorded since the last time.

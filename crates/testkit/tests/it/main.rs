@@ -2,7 +2,9 @@
 
 mod exactness;
 mod faults;
+mod memory;
 mod physics;
 mod reread;
 mod sizes;
 mod stalls;
+mod waste;

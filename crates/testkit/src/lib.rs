@@ -10,6 +10,7 @@
 mod action;
 mod backward;
 mod catalog;
+mod change;
 pub mod chrome;
 mod cost;
 mod costs;
@@ -41,6 +42,7 @@ mod truth;
 mod witness;
 mod write;
 
+pub use change::Change;
 pub use fault::{Extent, Fault, StallCause};
 pub use plan::{BASE_TIME_NS, Clock, Detail, JOB_START_NS, Plan, Sharding};
 pub use truth::{

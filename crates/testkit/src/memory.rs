@@ -16,7 +16,7 @@ const LAST_FREE: i64 = 300 << 20;
 const SLACK: i64 = 64 << 20;
 
 /// Bytes allocated and reserved before the first step.
-pub(crate) fn at_start(plan: &Plan, rank: u32) -> (i64, i64) {
+pub(crate) fn at_start(plan: &Plan, groups: &Groups, rank: u32) -> (i64, i64) {
     let weights = 12 * (plan.hidden * plan.hidden) as i64 * i64::from(plan.layers);
     let resident = weights * 14;
     let mut held = (resident, resident + (2 << 30));
@@ -24,7 +24,7 @@ pub(crate) fn at_start(plan: &Plan, rank: u32) -> (i64, i64) {
         match *fault {
             Fault::MemoryNearLimit { free_bytes, .. } => {
                 let reserved = GPU_MEMORY - free_bytes;
-                held = ((reserved - SLACK - most_added(plan, rank)).max(0), reserved);
+                held = ((reserved - SLACK - most_added(plan, groups, rank)).max(0), reserved);
             }
             Fault::Fragmentation { .. } => held.1 = GPU_MEMORY - LAST_FREE,
             _ => {}
@@ -34,8 +34,8 @@ pub(crate) fn at_start(plan: &Plan, rank: u32) -> (i64, i64) {
 }
 
 /// By how much a step's allocations exceed what was there before it, at most.
-fn most_added(plan: &Plan, rank: u32) -> i64 {
-    let (actions, _) = program::step(plan, &Groups::new(plan), rank, plan.first_step, 1);
+fn most_added(plan: &Plan, groups: &Groups, rank: u32) -> i64 {
+    let (actions, _) = program::step(plan, groups, rank, plan.first_step, 1);
     let (mut added, mut most) = (0, 0);
     for action in actions {
         match action {

@@ -4,6 +4,7 @@
 
 use serde::Serialize;
 
+use crate::change::Change;
 use crate::fault::Fault;
 
 /// How much a profiler recorded around the same work.
@@ -88,6 +89,8 @@ pub struct Plan {
     pub host_runs_ahead: bool,
     pub clocks: Vec<Clock>,
     pub faults: Vec<Fault>,
+    /// What is otherwise than in the job as it was.
+    pub changes: Vec<Change>,
 }
 
 impl Plan {
@@ -114,6 +117,7 @@ impl Plan {
             host_runs_ahead: false,
             clocks: Vec::new(),
             faults: Vec::new(),
+            changes: Vec::new(),
         }
     }
 

@@ -8,6 +8,8 @@ use crate::program::Builder;
 use crate::shapes::Shape;
 
 const SHORTEST_NS: i64 = 2_000;
+/// What an operator takes to find its kernel.
+const DISPATCH_NS: i64 = 4_000;
 const OPERATORS: [&str; 4] = ["aten::mul", "aten::add", "aten::neg", "aten::div"];
 
 impl Builder<'_> {
@@ -23,6 +25,7 @@ impl Builder<'_> {
             for number in 0..per_block as usize {
                 let place = number % OPERATORS.len();
                 self.op(OPERATORS[place], Shape::Hidden, Link::None);
+                self.push(Action::Hold(DISPATCH_NS));
                 // From 2 to 3 microseconds.
                 self.launch(&catalog::SMALL[place], SHORTEST_NS + (number as i64 * 271) % 1_000);
                 self.close();

@@ -24,7 +24,9 @@ impl RankSim<'_> {
 
     pub(super) fn earliest(&self, stream: Stream) -> i64 {
         let state = self.streams[stream.index()];
-        (self.now + LAUNCH_LATENCY_NS).max(state.ready + STREAM_GAP_NS).max(state.not_before)
+        (self.now + LAUNCH_LATENCY_NS * self.launching / 100)
+            .max(state.ready + STREAM_GAP_NS)
+            .max(state.not_before)
     }
 
     pub(super) fn occupy(&mut self, stream: Stream, ns: i64) -> (i64, i64) {
@@ -45,7 +47,8 @@ impl RankSim<'_> {
 
     pub(super) fn kernel_time(&mut self, spec: &'static KernelSpec, ns: i64) -> i64 {
         let narrow = if *spec == catalog::FLASH_FORWARD_NARROW { self.narrow } else { 100 };
-        self.vary_gpu(ns) * narrow / 100 * self.slow_compute / 100 * self.slow_step / 1_000
+        let ns = self.vary_gpu(ns) * narrow / 100 * self.slow_compute / 100 * self.slow_step / 1_000;
+        self.plan.scaled(spec.name, ns)
     }
 
     pub(super) fn launch(&mut self, spec: &'static KernelSpec, ns: i64) {
@@ -61,10 +64,10 @@ impl RankSim<'_> {
 
     pub(super) fn held_copy(&mut self, call: RuntimeCall, kind: CopyKind, bytes: i64) {
         let (issued, stream) = (self.now, Stream::Compute);
-        self.now += self.vary_host(call.host_ns);
+        self.now += self.vary_launch(call.host_ns);
         let ns = self.vary_gpu(kind.ns(bytes));
-        let (start, end) = self.occupy(stream, ns);
-        self.now = self.now.max(end + WAKE_UP_NS);
+        let (start, end) = self.occupy(stream, self.plan.scaled(kind.name(), ns));
+        self.now = self.after_waiting_for(end + WAKE_UP_NS);
         let correlation = self.record_call(call, issued, true);
         let gpu = self.gpu_of(correlation, issued);
         self.record(start, end, What::Copy { kind, stream, bytes, gpu });
@@ -90,6 +93,9 @@ impl RankSim<'_> {
         let start = self.now;
         let (_, end, correlation) = self.call(catalog::STREAM_WAIT, false);
         let Some(event) = self.cuda_events[slot as usize] else { return };
+        if event.group.is_some_and(|group| self.overlapped.contains(&group)) {
+            return;
+        }
         let state = &mut self.streams[stream.index()];
         state.not_before = state.not_before.max(event.done);
         let kind = SyncKind::StreamWaitEvent { stream, on: event.stream, record: event.record, event: slot };
@@ -115,13 +121,14 @@ impl RankSim<'_> {
             self.frames[self.thread.index()].iter().rev().find_map(|frame| frame.transfer.zip(frame.comm));
         let Some((transfer, comm)) = found else { return };
         let start = self.now;
-        self.now += catalog::LAUNCH_EX.host_ns * self.slow_host / 100;
+        self.now += catalog::LAUNCH_EX.host_ns * self.slow_host / 100 * self.launching / 100;
         let correlation = self.record_call(catalog::LAUNCH_EX, start, true);
         let gpu = self.gpu_of(correlation, start);
         let args = self.batch.comms[comm as usize].clone();
         self.arrival = Some(Arrival {
             start: self.earliest(Stream::Communication) + self.arrival_jitter(&args),
             args,
+            kernel: transfer.spec.name,
             ns: transfer.ns,
         });
         self.arrival_gpu = Some((gpu, Some(comm), transfer.spec));
@@ -139,6 +146,7 @@ impl RankSim<'_> {
             return;
         };
         let stream = Stream::Communication;
+        self.last_group = Some(arrival.args.group);
         self.finish_on(stream, arrival.start, end);
         self.record(arrival.start, end, What::Kernel { spec, stream, graph_node: None, comm, gpu });
         let Arrival { args, start, .. } = arrival;

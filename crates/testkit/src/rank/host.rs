@@ -109,7 +109,7 @@ impl RankSim<'_> {
         let start = self.now;
         // Calls that order streams come and go with transfers, so they must not use up chance.
         self.now +=
-            if feeds_gpu { self.vary_host(call.host_ns) } else { call.host_ns * self.slow_host / 100 };
+            if feeds_gpu { self.vary_launch(call.host_ns) } else { call.host_ns * self.slow_host / 100 };
         let correlation = self.record_call(call, start, feeds_gpu);
         (start, self.now, correlation)
     }
@@ -147,7 +147,9 @@ impl RankSim<'_> {
     /// The host waits until some time, wakes up, and is held for so much longer.
     pub(super) fn blocking_call(&mut self, call: RuntimeCall, until: i64, extra_ns: i64, kind: SyncKind) {
         let start = self.now;
-        self.now = (start + call.host_ns * self.slow_host / 100).max(until + WAKE_UP_NS) + extra_ns;
+        self.now += call.host_ns * self.slow_host / 100;
+        let released = self.after_waiting_for(until + WAKE_UP_NS);
+        self.now = released + if self.synchronising { extra_ns } else { 0 };
         let correlation = self.record_call(call, start, false);
         self.record_sync(start, self.now, kind, correlation);
     }

@@ -10,10 +10,12 @@ use std::collections::BTreeMap;
 
 use crate::action::{Action, TransferSpec};
 use crate::catalog::{self, KernelSpec};
+use crate::change::Change;
 use crate::event::{
     Batch, CommArgs, Event, FaultSite, Gpu, Link, Name, STREAMS, Stream, SyncKind, Thread, What,
 };
 use crate::fault::Fault;
+use crate::groups::Groups;
 use crate::memory;
 use crate::plan::{JOB_START_NS, Plan};
 use crate::program::CUDA_EVENTS;
@@ -28,6 +30,7 @@ const GPU_JITTER: i64 = 15;
 pub(crate) struct Arrival {
     pub(crate) args: CommArgs,
     pub(crate) start: i64,
+    pub(crate) kernel: &'static str,
     pub(crate) ns: i64,
 }
 
@@ -49,6 +52,8 @@ struct CudaEvent {
     done: i64,
     stream: Stream,
     record: u64,
+    /// The group whose transfer it marks the end of.
+    group: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -94,11 +99,19 @@ pub(crate) struct RankSim<'p> {
     /// Thousandths of their normal time that compute kernels take in this step.
     slow_step: i64,
     slow_host: i64,
+    /// Percent of their normal time that launches take.
+    launching: i64,
+    /// Whether calls wait for the GPU before the job's end.
+    synchronising: bool,
+    /// The group of the last transfer.
+    last_group: Option<usize>,
+    /// Groups whose transfers nothing waits for.
+    overlapped: Vec<usize>,
     unlinked_per_mille: u64,
 }
 
 impl<'p> RankSim<'p> {
-    pub(crate) fn new(plan: &'p Plan, rank: u32, recording: bool) -> RankSim<'p> {
+    pub(crate) fn new(plan: &'p Plan, groups: &Groups, rank: u32, recording: bool) -> RankSim<'p> {
         let (mut slow_compute, mut slow_host, mut narrow, mut unlinked) = (100, 100, 100, 0);
         for fault in plan.faults.iter().filter(|fault| fault.rank().is_none_or(|only| only == rank)) {
             match *fault {
@@ -109,7 +122,7 @@ impl<'p> RankSim<'p> {
                 _ => {}
             }
         }
-        let (allocated, reserved) = memory::at_start(plan, rank);
+        let (allocated, reserved) = memory::at_start(plan, groups, rank);
         RankSim {
             plan,
             rank,
@@ -137,6 +150,10 @@ impl<'p> RankSim<'p> {
             narrow,
             slow_step: 1_000,
             slow_host,
+            launching: if plan.changes.contains(&Change::NoLaunchOverhead) { 0 } else { 100 },
+            synchronising: !plan.changes.contains(&Change::NoSynchronisation),
+            last_group: None,
+            overlapped: (0..groups.all.len()).filter(|&group| plan.overlaps(&groups.all[group])).collect(),
             unlinked_per_mille: unlinked,
         }
     }
@@ -201,19 +218,20 @@ impl<'p> RankSim<'p> {
             Action::Copy { kind, bytes, stream } => {
                 let gpu = self.call_for_gpu(catalog::MEMCPY);
                 let ns = self.vary_gpu(kind.ns(bytes));
-                let (start, end) = self.occupy(stream, ns);
+                let (start, end) = self.occupy(stream, self.plan.scaled(kind.name(), ns));
                 self.record(start, end, What::Copy { kind, stream, bytes, gpu });
             }
             Action::Set { bytes } => {
                 let gpu = self.call_for_gpu(catalog::MEMSET);
                 let ns = self.vary_gpu(1_100 + bytes / 2_000);
-                let (start, end) = self.occupy(Stream::Compute, ns);
+                let (start, end) = self.occupy(Stream::Compute, self.plan.scaled(catalog::MEMSET_NAME, ns));
                 self.record(start, end, What::Set { stream: Stream::Compute, bytes, gpu });
             }
             Action::Record { slot, stream } => {
                 let (_, _, record) = self.call(catalog::EVENT_RECORD, false);
                 let done = self.streams[stream.index()].ready.max(self.now);
-                self.cuda_events[slot as usize] = Some(CudaEvent { done, stream, record });
+                let group = self.last_group.filter(|_| stream == Stream::Communication);
+                self.cuda_events[slot as usize] = Some(CudaEvent { done, stream, record, group });
             }
             Action::Wait { stream, slot } => self.stream_waits(stream, slot),
             Action::SyncEvent { slot } => self.host_waits_for_event(slot),
@@ -228,7 +246,7 @@ impl<'p> RankSim<'p> {
             Action::HeldCopy { call, kind, bytes } => self.held_copy(call, kind, bytes),
             Action::DrainingCall { call, ns } => {
                 let start = self.now;
-                self.now = start.max(self.device_ready()) + ns;
+                self.now = self.after_waiting_for(self.device_ready()) + ns;
                 self.record_call(call, start, false);
             }
             Action::Call { call, ns } => {
@@ -268,8 +286,21 @@ impl<'p> RankSim<'p> {
         varied * self.slow_host / 100
     }
 
+    fn vary_launch(&mut self, ns: i64) -> i64 {
+        self.vary_host(ns) * self.launching / 100
+    }
+
     fn vary_gpu(&mut self, ns: i64) -> i64 {
         self.draw().map_or(ns, |key| jittered(ns, GPU_JITTER, key))
+    }
+
+    /// When the host goes on if it waits until then; now, if nothing ever waits.
+    fn after_waiting_for(&self, until: i64) -> i64 {
+        if self.synchronising || self.step >= self.plan.first_step + self.plan.steps {
+            self.now.max(until)
+        } else {
+            self.now
+        }
     }
 
     fn device_ready(&self) -> i64 {

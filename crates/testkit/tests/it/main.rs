@@ -1,5 +1,6 @@
 //! Holds the generator to what it claims: the files are valid, the truth is that of the files, the faults are there.
 
+mod changes;
 mod exactness;
 mod faults;
 mod memory;

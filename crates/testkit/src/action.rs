@@ -32,6 +32,7 @@ pub(crate) struct TransferSpec {
     pub(crate) name: &'static str,
     pub(crate) annotation: Name,
     pub(crate) group: usize,
+    pub(crate) stream: Stream,
     pub(crate) in_elements: i64,
     pub(crate) out_elements: i64,
     /// Source and destination of a point-to-point transfer.

@@ -105,7 +105,12 @@ impl Builder<'_> {
                 );
             }
             NodeKind::LayerNorm => self.layer_norm_backward(),
-            NodeKind::Linear(weight) => self.linear_backward(weight),
+            NodeKind::Linear(weight) => {
+                self.linear_backward(weight);
+                if matches!(weight, Weight::Qkv | Weight::Up) {
+                    transfers::add_up_activations(self);
+                }
+            }
             NodeKind::Attention => {
                 let ns = self.costs.attention() * 5 / 2;
                 self.step_op(

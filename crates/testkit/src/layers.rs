@@ -87,6 +87,7 @@ impl Builder<'_> {
         self.python("model.py(102): forward");
         if self.plan.detail == Detail::Tiny {
             self.linear(layer, Weight::Projection);
+            transfers::add_up_activations(self);
             self.gelu(layer);
         } else {
             self.attention_half(layer);
@@ -108,6 +109,7 @@ impl Builder<'_> {
         self.linear(4 * layer, Weight::Qkv);
         self.attention();
         self.linear(4 * layer + 1, Weight::Projection);
+        transfers::add_up_activations(self);
         self.end_module();
         self.add();
     }
@@ -118,6 +120,7 @@ impl Builder<'_> {
         self.linear(4 * layer + 2, Weight::Up);
         self.gelu(layer);
         self.linear(4 * layer + 3, Weight::Down);
+        transfers::add_up_activations(self);
         self.end_module();
         self.add();
     }

@@ -71,6 +71,8 @@ pub struct Plan {
     pub sequence: u64,
     /// Pipeline stages; `ranks` is rounded down to a multiple of it.
     pub stages: u32,
+    /// Ranks that share each block and add up its activations; ranks are rounded down to a multiple of it and `stages`.
+    pub tensor_parallel: u32,
     /// Micro-batches per step and pipeline.
     pub microbatches: u32,
     /// Transformer blocks whose gradients share one all-reduce.
@@ -106,6 +108,7 @@ impl Plan {
             batch: 2,
             sequence: 2048,
             stages: 1,
+            tensor_parallel: 1,
             microbatches: 4,
             layers_per_bucket: 1,
             input_bytes: 0,
@@ -167,6 +170,14 @@ impl Plan {
     pub fn pipeline(mut self, stages: u32, microbatches: u32) -> Plan {
         self.stages = stages.max(1);
         self.microbatches = microbatches.max(1);
+        self
+    }
+
+    /// Splits every block over so many ranks, which add up their activations twice in each direction. Nothing can run
+    /// meanwhile; the truth says as `exposed_tensor_parallel` what that costs.
+    #[must_use]
+    pub fn tensor_parallel(mut self, size: u32) -> Plan {
+        self.tensor_parallel = size.max(1);
         self
     }
 
@@ -232,7 +243,13 @@ impl Plan {
 
     /// Ranks that hold the same stage.
     pub(crate) fn replicas(&self) -> u32 {
-        (self.ranks / self.stage_count()).max(1)
+        let tensor = self.tensor_size();
+        (self.ranks / self.stage_count() / tensor).max(1) * tensor
+    }
+
+    /// Ranks that share each block.
+    pub(crate) fn tensor_size(&self) -> u32 {
+        self.tensor_parallel.clamp(1, (self.ranks / self.stage_count()).max(1))
     }
 
     /// The ranks simulated: every stage has the same number.

@@ -19,7 +19,8 @@ pub(crate) const COMM_INPUT: u32 = 2;
 pub(crate) const COMM_DONE: u32 = 3;
 pub(crate) const WEIGHTS_READY: u32 = 4;
 pub(crate) const INPUT_USED: u32 = 5;
-pub(crate) const CUDA_EVENTS: usize = 6;
+pub(crate) const SUMS_READY: u32 = 6;
+pub(crate) const CUDA_EVENTS: usize = 7;
 
 const FIRST_ADDRESS: i64 = 0x7f31_0000_0000;
 
@@ -247,22 +248,22 @@ impl Builder<'_> {
     fn shards(&self) -> i64 {
         match self.plan.sharding {
             crate::plan::Sharding::Replicated => 1,
-            crate::plan::Sharding::Sharded => i64::from(self.plan.replicas()),
+            crate::plan::Sharding::Sharded => i64::from(self.plan.replicas() / self.plan.tensor_size()),
         }
     }
 
-    /// A transfer on the communication stream; if it carries results, it waits for the compute stream's work so far.
+    /// A transfer on its stream; if it carries results, it waits for the compute stream's work so far.
     /// Its end is recorded in `done`.
     pub(crate) fn transfer(&mut self, transfer: TransferSpec, carries_results: bool, done: u32) {
         self.open(Scope::Comm { transfer });
         if carries_results {
             self.push(Action::Record { slot: COMM_INPUT, stream: Stream::Compute });
-            self.push(Action::Wait { stream: Stream::Communication, slot: COMM_INPUT });
+            self.push(Action::Wait { stream: transfer.stream, slot: COMM_INPUT });
         }
         self.open(Scope::Annotation(transfer.annotation));
         self.push(Action::Transfer);
         self.close();
-        self.push(Action::Record { slot: done, stream: Stream::Communication });
+        self.push(Action::Record { slot: done, stream: transfer.stream });
         self.close();
     }
 

@@ -126,7 +126,8 @@ impl RankSim<'_> {
         let gpu = self.gpu_of(correlation, start);
         let args = self.batch.comms[comm as usize].clone();
         self.arrival = Some(Arrival {
-            start: self.earliest(Stream::Communication) + self.arrival_jitter(&args),
+            start: self.earliest(transfer.stream) + self.arrival_jitter(&args),
+            stream: transfer.stream,
             args,
             kernel: transfer.spec.name,
             ns: transfer.ns,
@@ -145,8 +146,8 @@ impl RankSim<'_> {
         let (Some(arrival), Some((gpu, comm, spec))) = (self.arrival.take(), self.arrival_gpu.take()) else {
             return;
         };
-        let stream = Stream::Communication;
-        self.last_group = Some(arrival.args.group);
+        let stream = arrival.stream;
+        self.last_group[stream.index()] = Some(arrival.args.group);
         self.finish_on(stream, arrival.start, end);
         self.record(arrival.start, end, What::Kernel { spec, stream, graph_node: None, comm, gpu });
         let Arrival { args, start, .. } = arrival;

@@ -3,7 +3,7 @@
 use super::{Frame, RankSim};
 use crate::action::Scope;
 use crate::catalog::{self, RuntimeCall};
-use crate::event::{Link, Name, STREAMS, SyncKind, What};
+use crate::event::{Link, Name, STREAM_COUNT, STREAMS, SyncKind, What};
 use crate::plan::Detail;
 use crate::rng::mix;
 use crate::shapes::Shape;
@@ -29,7 +29,7 @@ impl RankSim<'_> {
             annotation: None,
             external: 0,
             python: None,
-            gpu: [None; 3],
+            gpu: [None; STREAM_COUNT],
             transfer: None,
             comm: None,
         };

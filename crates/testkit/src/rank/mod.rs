@@ -12,7 +12,7 @@ use crate::action::{Action, TransferSpec};
 use crate::catalog::{self, KernelSpec};
 use crate::change::Change;
 use crate::event::{
-    Batch, CommArgs, Event, FaultSite, Gpu, Link, Name, STREAMS, Stream, SyncKind, Thread, What,
+    Batch, CommArgs, Event, FaultSite, Gpu, Link, Name, STREAM_COUNT, STREAMS, Stream, SyncKind, Thread, What,
 };
 use crate::fault::Fault;
 use crate::groups::Groups;
@@ -29,6 +29,7 @@ const GPU_JITTER: i64 = 15;
 #[derive(Debug, Clone)]
 pub(crate) struct Arrival {
     pub(crate) args: CommArgs,
+    pub(crate) stream: Stream,
     pub(crate) start: i64,
     pub(crate) kernel: &'static str,
     pub(crate) ns: i64,
@@ -63,7 +64,7 @@ struct Frame {
     annotation: Option<Name>,
     external: u64,
     python: Option<u64>,
-    gpu: [Option<(i64, i64)>; 3],
+    gpu: [Option<(i64, i64)>; STREAM_COUNT],
     transfer: Option<TransferSpec>,
     comm: Option<u32>,
 }
@@ -77,7 +78,7 @@ pub(crate) struct RankSim<'p> {
     pub(crate) now: i64,
     thread: Thread,
     frames: [Vec<Frame>; 2],
-    streams: [StreamState; 3],
+    streams: [StreamState; STREAM_COUNT],
     cuda_events: [Option<CudaEvent>; CUDA_EVENTS],
     recording: bool,
     batch: Batch,
@@ -103,8 +104,8 @@ pub(crate) struct RankSim<'p> {
     launching: i64,
     /// Whether calls wait for the GPU before the job's end.
     synchronising: bool,
-    /// The group of the last transfer.
-    last_group: Option<usize>,
+    /// The group of the last transfer on each stream.
+    last_group: [Option<usize>; STREAM_COUNT],
     /// Groups whose transfers nothing waits for.
     overlapped: Vec<usize>,
     unlinked_per_mille: u64,
@@ -130,7 +131,7 @@ impl<'p> RankSim<'p> {
             now: JOB_START_NS + 1_000_000 + jittered(40_000, 900, mix(plan.seed ^ u64::from(rank))),
             thread: Thread::Main,
             frames: [Vec::new(), Vec::new()],
-            streams: [StreamState::default(); 3],
+            streams: [StreamState::default(); STREAM_COUNT],
             cuda_events: [None; CUDA_EVENTS],
             recording,
             batch: Batch::default(),
@@ -152,7 +153,7 @@ impl<'p> RankSim<'p> {
             slow_host,
             launching: if plan.changes.contains(&Change::NoLaunchOverhead) { 0 } else { 100 },
             synchronising: !plan.changes.contains(&Change::NoSynchronisation),
-            last_group: None,
+            last_group: [None; STREAM_COUNT],
             overlapped: (0..groups.all.len()).filter(|&group| plan.overlaps(&groups.all[group])).collect(),
             unlinked_per_mille: unlinked,
         }
@@ -230,7 +231,7 @@ impl<'p> RankSim<'p> {
             Action::Record { slot, stream } => {
                 let (_, _, record) = self.call(catalog::EVENT_RECORD, false);
                 let done = self.streams[stream.index()].ready.max(self.now);
-                let group = self.last_group.filter(|_| stream == Stream::Communication);
+                let group = self.last_group[stream.index()];
                 self.cuda_events[slot as usize] = Some(CudaEvent { done, stream, record, group });
             }
             Action::Wait { stream, slot } => self.stream_waits(stream, slot),

@@ -77,6 +77,34 @@ fn a_pipeline_has_bubbles() {
 }
 
 #[test]
+fn ranks_that_share_blocks_wait_for_their_sums() {
+    let plan = base().ranks(8).tensor_parallel(2).pipeline(2, 2);
+    let file = reread(&plan, 5);
+    let groups = file.root["distributedInfo"]["pg_config"].as_array().expect("groups");
+    let ranks = |description: &str| {
+        let mut named = groups.iter().filter(|group| group["pg_desc"] == description);
+        let found = named.next().expect("a group")["ranks"].clone();
+        assert!(named.next().is_none());
+        found
+    };
+    assert_eq!((ranks("tp"), ranks("dp"), ranks("pp")), ([4, 5].into(), [5, 7].into(), [1, 5].into()));
+    let sums: Vec<_> =
+        file.spans().iter().filter(|span| span.args["Process Group Description"] == "tp").collect();
+    let kernels = || sums.iter().filter(|span| span.category == "kernel");
+    // Two blocks per stage, twice in each direction, two micro-batches, four steps.
+    assert_eq!(kernels().count(), 2 * 4 * 2 * 4);
+    assert!(kernels().all(|span| span.tid == 28 && span.args["Group size"] == 2));
+
+    let plan = base().tensor_parallel(2);
+    let (job, beside) = (truth(&plan), truth(&plan.with_perfect_overlap("tp")));
+    let row = job.faults.iter().find(|row| row.code == "exposed_tensor_parallel").expect("a row");
+    assert_eq!(row.lost_ns, job.true_makespan_ns - beside.true_makespan_ns);
+    let exposed = |job: &Truth| job.ranks[0].total.exposed_comm_ns;
+    assert_eq!(row.exposed_comm_ns, exposed(&job) - exposed(&beside));
+    assert!(row.step_lost_ns > 500_000 && 10 * row.exposed_comm_ns > 9 * row.lost_ns, "{row:?}");
+}
+
+#[test]
 fn an_all_reduce_after_the_backward_pass_is_exposed() {
     let (overlapped, exposed) = (truth(&base()), truth(&base().with_exposed_all_reduce()));
     assert!(exposed.ranks[0].total.exposed_comm_ns > 3 * overlapped.ranks[0].total.exposed_comm_ns);

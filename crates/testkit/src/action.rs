@@ -32,6 +32,7 @@ pub(crate) struct TransferSpec {
     pub(crate) name: &'static str,
     pub(crate) annotation: Name,
     pub(crate) group: usize,
+    pub(crate) stream: Stream,
     pub(crate) in_elements: i64,
     pub(crate) out_elements: i64,
     /// Source and destination of a point-to-point transfer.
@@ -78,12 +79,28 @@ pub(crate) enum Action {
     SyncEvent {
         slot: u32,
     },
+    /// The host waits for a stream, and then for so much longer.
     SyncStream {
         stream: Stream,
+        extra_ns: i64,
     },
-    SyncDevice,
+    /// The host waits for all streams, and then for so much longer.
+    SyncDevice {
+        extra_ns: i64,
+    },
+    /// A copy whose call returns only once it is done.
+    HeldCopy {
+        call: RuntimeCall,
+        kind: CopyKind,
+        bytes: i64,
+    },
     /// A call without GPU work that takes the given time.
     Call {
+        call: RuntimeCall,
+        ns: i64,
+    },
+    /// The same, for a call that first waits for the device.
+    DrainingCall {
         call: RuntimeCall,
         ns: i64,
     },

@@ -29,11 +29,22 @@ impl Builder<'_> {
             if self.plan.sharding == Sharding::Sharded {
                 transfers::gather_weights(self, false);
             }
-            for node in tape.into_iter().rev() {
+            let (mut tape, mut recomputing) = (tape, false);
+            while let Some(mut node) = tape.pop() {
                 if let Some(layer) = node.ends_layer {
                     self.weights_for_block(layer);
+                    if let Some(checkpoint) = node.checkpoint {
+                        let again = self.recompute(checkpoint, layer);
+                        tape.truncate((tape.len() + 1).saturating_sub(again.len()));
+                        tape.extend(again);
+                        node = tape.pop().unwrap_or(node);
+                        recomputing = true;
+                    }
                 }
                 self.node_backward(&node);
+                if node.completes_layer.is_some() && std::mem::take(&mut recomputing) {
+                    self.end_recomputation();
+                }
                 if let (Some(layer), true) = (node.completes_layer, last_microbatch) {
                     if exposed {
                         late_buckets.extend(self.bucket_at(layer));
@@ -94,7 +105,12 @@ impl Builder<'_> {
                 );
             }
             NodeKind::LayerNorm => self.layer_norm_backward(),
-            NodeKind::Linear(weight) => self.linear_backward(weight),
+            NodeKind::Linear(weight) => {
+                self.linear_backward(weight);
+                if matches!(weight, Weight::Qkv | Weight::Up) {
+                    transfers::add_up_activations(self);
+                }
+            }
             NodeKind::Attention => {
                 let ns = self.costs.attention() * 5 / 2;
                 self.step_op(

@@ -84,6 +84,13 @@ pub(crate) static FLASH_FORWARD: KernelSpec = gemm(
     "void pytorch_flash::flash_fwd_kernel<Flash_fwd_kernel_traits<128, 128, 64, 4, false, false, cutlass::bfloat16_t, Flash_kernel_traits<128, 128, 64, 4, cutlass::bfloat16_t> >, false, true, false, false, true, true, false, false>(pytorch_flash::Flash_fwd_params)",
     "[16, 2, 32]",
 );
+/// The same kernel with a block for only 32 of 132 multiprocessors.
+pub(crate) static FLASH_FORWARD_NARROW: KernelSpec = KernelSpec {
+    blocks_per_sm: "0.242424",
+    warps_per_sm: "2.909091",
+    occupancy: 5,
+    ..gemm(FLASH_FORWARD.name, "[16, 1, 2]")
+};
 pub(crate) static FLASH_BACKWARD: KernelSpec = gemm(
     "void pytorch_flash::flash_bwd_dq_dk_dv_loop_seqk_parallel_kernel<Flash_bwd_kernel_traits<128, 64, 128, 8, 2, 4, 2, false, false, cutlass::bfloat16_t, Flash_kernel_traits<128, 64, 128, 8, cutlass::bfloat16_t> >, false, true, false, false, false, true, false>(pytorch_flash::Flash_bwd_params)",
     "[16, 2, 32]",
@@ -141,6 +148,31 @@ pub(crate) static EMPTY: KernelSpec = KernelSpec {
     occupancy: 0,
     communication: false,
 };
+const fn small(name: &'static str) -> KernelSpec {
+    KernelSpec {
+        blocks_per_sm: "0.060606",
+        warps_per_sm: "0.242424",
+        grid: "[8, 1, 1]",
+        occupancy: 0,
+        ..pointwise(name)
+    }
+}
+
+pub(crate) static SMALL: [KernelSpec; 4] = [
+    small(
+        "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, float, at::native::binary_internal::MulFunctor<float> >, std::array<char*, 3ul> >(int, at::native::BinaryFunctor<float, float, float, at::native::binary_internal::MulFunctor<float> >, std::array<char*, 3ul>)",
+    ),
+    small(
+        "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)",
+    ),
+    small(
+        "void at::native::vectorized_elementwise_kernel<4, at::native::neg_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}::operator()() const::{lambda()#7}::operator()() const::{lambda(float)#1}, std::array<char*, 2ul> >(int, at::native::neg_kernel_cuda(at::TensorIteratorBase&)::{lambda()#2}::operator()() const::{lambda()#7}::operator()() const::{lambda(float)#1}, std::array<char*, 2ul>)",
+    ),
+    small(
+        "void at::native::vectorized_elementwise_kernel<4, at::native::BinaryFunctor<float, float, float, at::native::binary_internal::DivFunctor<float> >, std::array<char*, 3ul> >(int, at::native::BinaryFunctor<float, float, float, at::native::binary_internal::DivFunctor<float> >, std::array<char*, 3ul>)",
+    ),
+];
+pub(crate) static COMPILED: KernelSpec = pointwise("triton_poi_fused_add_mul_0");
 pub(crate) static ALL_REDUCE: KernelSpec =
     nccl("ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)");
 pub(crate) static ALL_GATHER: KernelSpec =
@@ -163,6 +195,7 @@ pub(crate) const LAUNCH_EX: RuntimeCall =
 pub(crate) const GRAPH_LAUNCH: RuntimeCall =
     RuntimeCall { name: "cudaGraphLaunch", cbid: 311, host_ns: 38_000 };
 pub(crate) const MEMCPY: RuntimeCall = RuntimeCall { name: "cudaMemcpyAsync", cbid: 41, host_ns: 7_900 };
+pub(crate) const BLOCKING_MEMCPY: RuntimeCall = RuntimeCall { name: "cudaMemcpy", cbid: 31, host_ns: 6_400 };
 pub(crate) const MEMSET: RuntimeCall = RuntimeCall { name: "cudaMemsetAsync", cbid: 51, host_ns: 5_100 };
 pub(crate) const EVENT_RECORD: RuntimeCall =
     RuntimeCall { name: "cudaEventRecordWithFlags", cbid: 351, host_ns: 1_200 };
@@ -181,23 +214,34 @@ pub(crate) const FREE: RuntimeCall = RuntimeCall { name: "cudaFree", cbid: 22, h
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum CopyKind {
     HostToDevice,
+    PageableToDevice,
     DeviceToHost,
     DeviceToDevice,
 }
+
+/// What the driver moves per nanosecond if it must first copy the host's memory to where the device can reach it.
+const PAGEABLE_BYTES_PER_NS: i64 = 6;
 
 impl CopyKind {
     pub(crate) fn name(self) -> &'static str {
         match self {
             CopyKind::HostToDevice => "Memcpy HtoD (Pinned -> Device)",
+            CopyKind::PageableToDevice => "Memcpy HtoD (Pageable -> Device)",
             CopyKind::DeviceToHost => "Memcpy DtoH (Device -> Pinned)",
             CopyKind::DeviceToDevice => "Memcpy DtoD (Device -> Device)",
         }
+    }
+
+    /// How many bytes a pageable copy moves in that time.
+    pub(crate) fn pageable_bytes_in(ns: i64) -> i64 {
+        (ns - 1_300).max(0) * PAGEABLE_BYTES_PER_NS
     }
 
     /// Fixed cost plus bytes over the link's speed.
     pub(crate) fn ns(self, bytes: i64) -> i64 {
         match self {
             CopyKind::HostToDevice | CopyKind::DeviceToHost => 1_300 + bytes / 52,
+            CopyKind::PageableToDevice => 1_300 + bytes / PAGEABLE_BYTES_PER_NS,
             CopyKind::DeviceToDevice => 1_200 + bytes / 1_300,
         }
     }

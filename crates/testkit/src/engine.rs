@@ -24,7 +24,7 @@ pub(crate) fn simulate(
 ) -> io::Result<i64> {
     let world = plan.world();
     let mut ranks: Vec<RankSim<'_>> =
-        (0..world).map(|rank| RankSim::new(plan, rank, recorded(rank))).collect();
+        (0..world).map(|rank| RankSim::new(plan, groups, rank, recorded(rank))).collect();
     let mut sequences = vec![1_u32; world as usize];
     for step in plan.first_step..plan.first_step + plan.steps {
         for (rank, sim) in ranks.iter_mut().enumerate() {
@@ -36,7 +36,10 @@ pub(crate) fn simulate(
         hand_on(&mut ranks, recorded, take)?;
     }
     for sim in &mut ranks {
-        sim.load(vec![Action::Work(18_000), Action::SyncDevice], plan.first_step + plan.steps);
+        sim.load(
+            vec![Action::Work(18_000), Action::SyncDevice { extra_ns: 0 }],
+            plan.first_step + plan.steps,
+        );
     }
     run_together(plan, groups, &mut ranks);
     let end = ranks.iter().map(|sim| sim.now).max().unwrap_or(0);
@@ -115,7 +118,8 @@ fn try_complete(
     let Some(&(last, last_rank)) = arrivals.last() else { return false };
     let second = if arrivals.len() > 1 { arrivals[arrivals.len() - 2].0 } else { last };
     let key = mix(plan.seed ^ ((args.group as u64) << 48) ^ args.seq);
-    let end = last + jittered(arrival.ns.max(Costs::ring(0, 1, 1)), 30, key);
+    let transfer_ns = jittered(arrival.ns.max(Costs::ring(0, 1, 1)), 30, key);
+    let end = last + plan.scaled(arrival.kernel, transfer_ns);
     for member in members {
         ranks[member].complete(end, last_rank, last, second);
         waiting[member] = false;

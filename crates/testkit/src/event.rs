@@ -22,9 +22,13 @@ pub(crate) enum Stream {
     Compute,
     Communication,
     Copy,
+    /// Where activations are added up: each communicator has a stream of its own.
+    TensorParallel,
 }
 
-pub(crate) const STREAMS: [Stream; 3] = [Stream::Compute, Stream::Communication, Stream::Copy];
+pub(crate) const STREAM_COUNT: usize = 4;
+pub(crate) const STREAMS: [Stream; STREAM_COUNT] =
+    [Stream::Compute, Stream::Communication, Stream::Copy, Stream::TensorParallel];
 
 impl Stream {
     pub(crate) fn id(self) -> u32 {
@@ -32,6 +36,7 @@ impl Stream {
             Stream::Compute => 7,
             Stream::Communication => 20,
             Stream::Copy => 24,
+            Stream::TensorParallel => 28,
         }
     }
 

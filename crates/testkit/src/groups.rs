@@ -14,34 +14,58 @@ pub(crate) struct Group {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Groups {
     pub(crate) all: Vec<Group>,
-    stages: u32,
+    first_pipeline: usize,
+    first_tensor: usize,
 }
 
 impl Groups {
     pub(crate) fn new(plan: &Plan) -> Groups {
-        let (stages, replicas) = (plan.stage_count(), plan.replicas());
+        let (stages, replicas, tensor) = (plan.stage_count(), plan.replicas(), plan.tensor_size());
         let mut all =
             vec![Group { name: "0".into(), description: "default_pg", ranks: (0..plan.world()).collect() }];
-        if stages > 1 {
-            for stage in 0..stages {
-                let ranks = (stage * replicas..(stage + 1) * replicas).collect();
-                all.push(Group { name: all.len().to_string(), description: "dp", ranks });
-            }
-            for replica in 0..replicas {
-                let ranks = (0..stages).map(|stage| stage * replicas + replica).collect();
-                all.push(Group { name: all.len().to_string(), description: "pp", ranks });
+        let mut add = |description, ranks| {
+            all.push(Group { name: all.len().to_string(), description, ranks });
+            all.len()
+        };
+        let mut first_pipeline = 0;
+        if stages > 1 || tensor > 1 {
+            for first in (0..stages).flat_map(|stage| (0..tensor).map(move |part| stage * replicas + part)) {
+                let ranks = (0..replicas / tensor).map(|replica| first + replica * tensor).collect();
+                first_pipeline = add("dp", ranks);
             }
         }
-        Groups { all, stages }
+        let mut first_tensor = first_pipeline;
+        if stages > 1 {
+            for replica in 0..replicas {
+                first_tensor = add("pp", (0..stages).map(|stage| stage * replicas + replica).collect());
+            }
+        }
+        if tensor > 1 {
+            for first in (0..plan.world()).step_by(tensor as usize) {
+                add("tp", (first..first + tensor).collect());
+            }
+        }
+        Groups { all, first_pipeline, first_tensor }
     }
 
     /// The group that shares a rank's gradients.
     pub(crate) fn data_parallel(&self, plan: &Plan, rank: u32) -> usize {
-        if self.stages > 1 { 1 + plan.stage_of(rank) as usize } else { 0 }
+        let tensor = plan.tensor_size();
+        if self.first_pipeline == 0 {
+            0
+        } else {
+            1 + (plan.stage_of(rank) * tensor + rank % plan.replicas() % tensor) as usize
+        }
     }
 
     /// The group of the stages that pass a rank's activations on.
     pub(crate) fn pipeline(&self, plan: &Plan, rank: u32) -> usize {
-        1 + self.stages as usize + (rank % plan.replicas()) as usize
+        self.first_pipeline + (rank % plan.replicas()) as usize
+    }
+
+    /// The group that shares a rank's blocks; none if it has them to itself.
+    pub(crate) fn tensor_parallel(&self, plan: &Plan, rank: u32) -> Option<usize> {
+        let tensor = plan.tensor_size();
+        (tensor > 1).then(|| self.first_tensor + (rank / tensor) as usize)
     }
 }

@@ -1,12 +1,13 @@
 //! The forward pass: modules, operators and kernels of a transformer, written down on a tape for the way back.
 
-use crate::action::{Action, Scope};
-use crate::catalog::{self, CopyKind};
+use crate::action::Action;
+use crate::catalog;
 use crate::costs::Costs;
-use crate::event::{Link, Name, Stream};
-use crate::fault::{Fault, StallCause};
+use crate::event::Link;
+use crate::fault::Fault;
 use crate::plan::{Detail, Sharding};
 use crate::program::Builder;
+use crate::recompute::Keeping;
 use crate::shapes::{Shape, Weight};
 use crate::transfers;
 
@@ -21,6 +22,8 @@ pub(crate) struct Node {
     pub(crate) completes_layer: Option<u32>,
     /// Set on the last operation of a block.
     pub(crate) ends_layer: Option<u32>,
+    /// The planted recomputation and the sequence number of the checkpoint, on the last operation of such a block.
+    pub(crate) checkpoint: Option<(usize, u32)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -52,12 +55,17 @@ impl Builder<'_> {
             self.embedding();
         }
         for layer in self.plan.layers_of_stage(stage) {
-            self.host_bound(microbatch);
+            self.host_stalls(microbatch);
+            self.small_kernels(microbatch);
+            self.allocation_retries(microbatch);
             if self.plan.sharding == Sharding::Sharded {
                 transfers::gather_weights(self, layer == self.plan.layers_of_stage(stage).start);
                 transfers::wait_for_weights(self);
             }
-            self.block(layer);
+            match self.recomputation() {
+                Some(fault) => self.checkpointed_block(fault, layer),
+                None => self.block(layer),
+            }
         }
         if last {
             self.head();
@@ -73,12 +81,13 @@ impl Builder<'_> {
         }
     }
 
-    fn block(&mut self, layer: u32) {
+    pub(crate) fn block(&mut self, layer: u32) {
         let first_of_block = self.tape.len();
         self.module("nn.Module: Block_", layer);
         self.python("model.py(102): forward");
         if self.plan.detail == Detail::Tiny {
             self.linear(layer, Weight::Projection);
+            transfers::add_up_activations(self);
             self.gelu(layer);
         } else {
             self.attention_half(layer);
@@ -100,6 +109,7 @@ impl Builder<'_> {
         self.linear(4 * layer, Weight::Qkv);
         self.attention();
         self.linear(4 * layer + 1, Weight::Projection);
+        transfers::add_up_activations(self);
         self.end_module();
         self.add();
     }
@@ -110,6 +120,7 @@ impl Builder<'_> {
         self.linear(4 * layer + 2, Weight::Up);
         self.gelu(layer);
         self.linear(4 * layer + 3, Weight::Down);
+        transfers::add_up_activations(self);
         self.end_module();
         self.add();
     }
@@ -124,11 +135,18 @@ impl Builder<'_> {
 
     /// Notes an operation for the backward pass and gives the link its forward operator carries.
     fn note(&mut self, kind: NodeKind, kept_bytes: i64) -> Link {
+        let mut node =
+            Node { kind, sequence: 0, kept: None, completes_layer: None, ends_layer: None, checkpoint: None };
+        if self.keeping == Keeping::Inputs {
+            self.tape.push(node);
+            return Link::None;
+        }
         let sequence = self.sequence;
         self.sequence += 1;
-        let kept = (self.full() && self.graph.is_none() && kept_bytes > 0)
+        node.sequence = sequence;
+        node.kept = (self.full() && self.graph.is_none() && kept_bytes > 0)
             .then(|| (kept_bytes, self.allocate(kept_bytes)));
-        self.tape.push(Node { kind, sequence, kept, completes_layer: None, ends_layer: None });
+        self.tape.push(node);
         Link::Forward { sequence }
     }
 
@@ -185,10 +203,19 @@ impl Builder<'_> {
         self.op("aten::_scaled_dot_product_flash_attention", Shape::Attention, link);
         self.op("aten::_flash_attention_forward", Shape::Attention, Link::None);
         self.work(6_900);
-        self.launch(&catalog::FLASH_FORWARD, self.costs.attention());
+        self.launch(self.attention_kernel(), self.costs.attention());
         self.close();
         self.close();
         self.close();
+    }
+
+    fn attention_kernel(&self) -> &'static catalog::KernelSpec {
+        let narrow = |(_, fault): (usize, Fault)| matches!(fault, Fault::LowOccupancy { .. });
+        if self.faults_here().into_iter().any(narrow) {
+            &catalog::FLASH_FORWARD_NARROW
+        } else {
+            &catalog::FLASH_FORWARD
+        }
     }
 
     fn gelu(&mut self, layer: u32) {
@@ -224,49 +251,5 @@ impl Builder<'_> {
         self.close();
         self.close();
         self.end_python();
-    }
-
-    fn host_bound(&mut self, microbatch: u32) {
-        for (index, fault) in self.faults_here() {
-            let Fault::HostBound { cause, ns_per_block, .. } = fault else { continue };
-            if microbatch > 0 || self.graph.is_some() {
-                continue;
-            }
-            self.push(Action::Plant(index));
-            match cause {
-                StallCause::StreamSynchronize => {
-                    self.push(Action::SyncStream { stream: Stream::Compute });
-                    self.push(Action::Hold(ns_per_block));
-                }
-                StallCause::Item => {
-                    self.op("aten::item", Shape::None, Link::None);
-                    self.op("aten::_local_scalar_dense", Shape::None, Link::None);
-                    self.push(Action::Copy {
-                        kind: CopyKind::DeviceToHost,
-                        bytes: 4,
-                        stream: Stream::Compute,
-                    });
-                    self.push(Action::SyncStream { stream: Stream::Compute });
-                    self.close();
-                    self.close();
-                    self.push(Action::Hold(ns_per_block));
-                }
-                StallCause::Malloc => {
-                    self.op("aten::empty", Shape::None, Link::None);
-                    self.push(Action::SyncDevice);
-                    self.push(Action::Call { call: catalog::FREE, ns: ns_per_block / 3 });
-                    self.push(Action::Call { call: catalog::MALLOC, ns: ns_per_block - ns_per_block / 3 });
-                    self.close();
-                }
-                StallCause::GarbageCollection => {
-                    self.push(Action::Open(Scope::Python(Name::plain("<built-in function collect>"))));
-                    self.push(Action::Open(Scope::Python(Name::plain("Python GC"))));
-                    self.push(Action::Hold(ns_per_block));
-                    self.push(Action::Close);
-                    self.push(Action::Close);
-                }
-            }
-            self.push(Action::Planted);
-        }
     }
 }

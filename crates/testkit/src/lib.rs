@@ -10,6 +10,7 @@
 mod action;
 mod backward;
 mod catalog;
+mod change;
 pub mod chrome;
 mod cost;
 mod costs;
@@ -18,16 +19,22 @@ mod engine;
 mod event;
 mod fault;
 mod groups;
+mod input;
 mod job;
 mod layers;
+mod memory;
 pub mod mutate;
 mod plan;
+mod planting;
 mod preamble;
 mod program;
 mod rank;
+mod recompute;
 pub mod rng;
 mod shapes;
 mod size;
+mod small_kernels;
+mod stalls;
 mod sweep;
 pub mod text;
 mod transfers;
@@ -35,7 +42,8 @@ mod truth;
 mod witness;
 mod write;
 
-pub use fault::{Fault, StallCause};
+pub use change::Change;
+pub use fault::{Extent, Fault, StallCause};
 pub use plan::{BASE_TIME_NS, Clock, Detail, JOB_START_NS, Plan, Sharding};
 pub use truth::{
     BreakdownTruth, CollectiveTruth, FaultSpan, JobCollective, KernelTruth, Lateness, MemoryPeak,

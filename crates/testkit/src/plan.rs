@@ -4,7 +4,8 @@
 
 use serde::Serialize;
 
-use crate::fault::{Fault, StallCause};
+use crate::change::Change;
+use crate::fault::Fault;
 
 /// How much a profiler recorded around the same work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -70,10 +71,14 @@ pub struct Plan {
     pub sequence: u64,
     /// Pipeline stages; `ranks` is rounded down to a multiple of it.
     pub stages: u32,
+    /// Ranks that share each block and add up its activations; ranks are rounded down to a multiple of it and `stages`.
+    pub tensor_parallel: u32,
     /// Micro-batches per step and pipeline.
     pub microbatches: u32,
     /// Transformer blocks whose gradients share one all-reduce.
     pub layers_per_bucket: u32,
+    /// Bytes of a step's input; 0 for one number per token.
+    pub input_bytes: i64,
     pub sharding: Sharding,
     pub detail: Detail,
     /// Whether `cuda_sync` rows are recorded.
@@ -86,6 +91,8 @@ pub struct Plan {
     pub host_runs_ahead: bool,
     pub clocks: Vec<Clock>,
     pub faults: Vec<Fault>,
+    /// What is otherwise than in the job as it was.
+    pub changes: Vec<Change>,
 }
 
 impl Plan {
@@ -101,8 +108,10 @@ impl Plan {
             batch: 2,
             sequence: 2048,
             stages: 1,
+            tensor_parallel: 1,
             microbatches: 4,
             layers_per_bucket: 1,
+            input_bytes: 0,
             sharding: Sharding::Replicated,
             detail: Detail::Full,
             sync_rows: false,
@@ -111,7 +120,14 @@ impl Plan {
             host_runs_ahead: false,
             clocks: Vec::new(),
             faults: Vec::new(),
+            changes: Vec::new(),
         }
+    }
+
+    /// As healthy, with a model so small that the host is only a little ahead of the GPU: what holds the host up shows
+    /// at once.
+    pub fn light() -> Plan {
+        Plan { hidden: 2048, batch: 1, sequence: 2048, ..Plan::healthy() }
     }
 
     /// Two ranks, three steps, two blocks: small enough for brute force.
@@ -154,6 +170,14 @@ impl Plan {
     pub fn pipeline(mut self, stages: u32, microbatches: u32) -> Plan {
         self.stages = stages.max(1);
         self.microbatches = microbatches.max(1);
+        self
+    }
+
+    /// Splits every block over so many ranks, which add up their activations twice in each direction. Nothing can run
+    /// meanwhile; the truth says as `exposed_tensor_parallel` what that costs.
+    #[must_use]
+    pub fn tensor_parallel(mut self, size: u32) -> Plan {
+        self.tensor_parallel = size.max(1);
         self
     }
 
@@ -200,74 +224,6 @@ impl Plan {
         self
     }
 
-    #[must_use]
-    pub fn with_fault(mut self, fault: Fault) -> Plan {
-        self.faults.push(fault);
-        self
-    }
-
-    /// One rank whose compute kernels take `percent` of their normal time.
-    #[must_use]
-    pub fn with_straggler(self, rank: u32, percent: u32) -> Plan {
-        self.with_fault(Fault::SlowCompute { rank, percent })
-    }
-
-    /// One rank whose host work takes `percent` of its normal time.
-    #[must_use]
-    pub fn with_slow_host(self, rank: u32, percent: u32) -> Plan {
-        self.with_fault(Fault::SlowHost { rank, percent })
-    }
-
-    /// A straggler whose own file is missing from the job.
-    #[must_use]
-    pub fn with_missing_straggler(self, rank: u32, percent: u32) -> Plan {
-        self.with_straggler(rank, percent).with_fault(Fault::MissingFile { rank })
-    }
-
-    /// A slow rank in the first of two pipeline stages: the rank it feeds is late among its own replicas through no
-    /// fault of its own.
-    #[must_use]
-    pub fn with_inherited_lateness(self, percent: u32) -> Plan {
-        let microbatches = self.microbatches;
-        self.pipeline(2, microbatches).with_straggler(0, percent)
-    }
-
-    /// All gradients are reduced after the backward pass instead of during it.
-    #[must_use]
-    pub fn with_exposed_all_reduce(self) -> Plan {
-        self.with_fault(Fault::ExposedAllReduce)
-    }
-
-    /// Before every block of one step's forward pass the host is held up.
-    #[must_use]
-    pub fn with_host_bound_step(self, rank: u32, step: u32, cause: StallCause, ns_per_block: i64) -> Plan {
-        self.with_fault(Fault::HostBound { rank, step, cause, ns_per_block })
-    }
-
-    /// The data loader takes `ns` longer at the start of one step.
-    #[must_use]
-    pub fn with_data_loader_stall(self, rank: u32, step: u32, ns: i64) -> Plan {
-        self.with_fault(Fault::DataLoaderStall { rank, step, ns })
-    }
-
-    /// One large allocation lives through the forward pass of one step.
-    #[must_use]
-    pub fn with_allocation_spike(self, rank: u32, step: u32, bytes: i64) -> Plan {
-        self.with_fault(Fault::AllocationSpike { rank, step, bytes })
-    }
-
-    /// That many of a thousand launches of a rank were not recorded.
-    #[must_use]
-    pub fn with_unlinked_kernels(self, rank: u32, per_mille: u32) -> Plan {
-        self.with_fault(Fault::UnlinkedKernels { rank, per_mille })
-    }
-
-    /// Kernels and operators of length zero in every step of a rank.
-    #[must_use]
-    pub fn with_zero_length_events(self, rank: u32, per_step: u32) -> Plan {
-        self.with_fault(Fault::ZeroLength { rank, per_step })
-    }
-
     /// The clock of a rank.
     pub fn clock_of(&self, rank: u32) -> Clock {
         self.clocks.iter().copied().find(|clock| clock.rank == rank).unwrap_or(Clock::exact(rank))
@@ -287,7 +243,13 @@ impl Plan {
 
     /// Ranks that hold the same stage.
     pub(crate) fn replicas(&self) -> u32 {
-        (self.ranks / self.stage_count()).max(1)
+        let tensor = self.tensor_size();
+        (self.ranks / self.stage_count() / tensor).max(1) * tensor
+    }
+
+    /// Ranks that share each block.
+    pub(crate) fn tensor_size(&self) -> u32 {
+        self.tensor_parallel.clamp(1, (self.ranks / self.stage_count()).max(1))
     }
 
     /// The ranks simulated: every stage has the same number.

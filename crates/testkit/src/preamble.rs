@@ -1,13 +1,13 @@
 //! What surrounds the events of a file: device properties, the job's layout, process and thread names, closing marks.
 
 use crate::chrome::{Category, ChromeWriter};
-use crate::event::{Name, STREAMS};
+use crate::event::{Name, STREAMS, Stream};
 use crate::groups::Groups;
+use crate::memory::GPU_MEMORY;
 use crate::plan::{BASE_TIME_NS, Detail, Plan};
 use crate::rng::mix;
 
 const GPUS_PER_HOST: u32 = 8;
-const GPU_MEMORY: i64 = 85_029_158_912;
 
 /// The process and thread numbers of one rank.
 #[derive(Debug, Clone, Copy)]
@@ -86,7 +86,8 @@ pub(crate) fn footer(out: &mut ChromeWriter<'_>, plan: &Plan, rank: u32, (start,
         );
         let order = 5_000_000 + places.device;
         metadata(out, "process_sort_index", (places.device, 0), start, &format!("\"sort_index\": {order}"));
-        for stream in STREAMS {
+        let used = |stream: &Stream| *stream != Stream::TensorParallel || plan.tensor_size() > 1;
+        for stream in STREAMS.into_iter().filter(used) {
             let (place, id) = ((places.device, i64::from(stream.id())), stream.id());
             metadata(out, "thread_name", place, start, &format!("\"name\": \"stream {id} \""));
             metadata(out, "thread_sort_index", place, start, &format!("\"sort_index\": {id}"));

@@ -2,13 +2,14 @@
 //! nothing here knows about time.
 
 use crate::action::{Action, Scope, TransferSpec};
-use crate::catalog::{self, CopyKind};
+use crate::catalog;
 use crate::costs::Costs;
 use crate::event::{Link, Name, Stream, Thread};
 use crate::fault::Fault;
 use crate::groups::Groups;
 use crate::layers::Node;
 use crate::plan::{Detail, Plan};
+use crate::recompute::Keeping;
 use crate::shapes::Shape;
 
 /// CUDA events used for ordering streams; each means one thing within a step.
@@ -18,7 +19,8 @@ pub(crate) const COMM_INPUT: u32 = 2;
 pub(crate) const COMM_DONE: u32 = 3;
 pub(crate) const WEIGHTS_READY: u32 = 4;
 pub(crate) const INPUT_USED: u32 = 5;
-pub(crate) const CUDA_EVENTS: usize = 6;
+pub(crate) const SUMS_READY: u32 = 6;
+pub(crate) const CUDA_EVENTS: usize = 7;
 
 const FIRST_ADDRESS: i64 = 0x7f31_0000_0000;
 
@@ -36,6 +38,7 @@ pub(crate) struct Builder<'p> {
     pub(crate) sequence: u32,
     /// Filled instead of launching while a graph is being replayed.
     pub(crate) graph: Option<Vec<(&'static catalog::KernelSpec, i64)>>,
+    pub(crate) keeping: Keeping,
     next_address: i64,
     gradients: Vec<(i64, i64)>,
 }
@@ -52,6 +55,7 @@ pub(crate) fn step(plan: &Plan, groups: &Groups, rank: u32, step: u32, sequence:
         tape: Vec::new(),
         sequence,
         graph: None,
+        keeping: Keeping::Activations,
         next_address: FIRST_ADDRESS,
         gradients: Vec::new(),
     };
@@ -143,10 +147,7 @@ impl Builder<'_> {
 
     /// Faults that touch this rank in this step, with their place in the plan.
     pub(crate) fn faults_here(&self) -> Vec<(usize, Fault)> {
-        let here = |fault: &Fault| {
-            fault.rank().is_none_or(|rank| rank == self.rank)
-                && fault.step().is_none_or(|step| step == self.step)
-        };
+        let here = |fault: &Fault| fault.extent().covers(self.rank, self.step);
         self.plan.faults.iter().copied().enumerate().filter(|(_, fault)| here(fault)).collect()
     }
 
@@ -180,47 +181,6 @@ impl Builder<'_> {
         self.end_python();
         self.close();
         self.work(24_000);
-    }
-
-    fn load_data(&mut self) {
-        self.open(Scope::Annotation(Name::plain(
-            "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
-        )));
-        self.python("torch/utils/data/dataloader.py(788): _next_data");
-        self.work(140_000);
-        for (index, fault) in self.faults_here() {
-            if let Fault::DataLoaderStall { ns, .. } = fault {
-                self.push(Action::Plant(index));
-                self.python("torch/utils/data/_utils/fetch.py(51): fetch");
-                self.push(Action::Hold(ns));
-                self.end_python();
-                self.push(Action::Planted);
-            }
-        }
-        self.end_python();
-        self.close();
-        let bytes = 8 * self.costs.tokens;
-        // There is one input buffer, and the step before still reads it.
-        self.push(Action::Wait { stream: Stream::Copy, slot: INPUT_USED });
-        self.op("aten::to", Shape::None, Link::None);
-        self.op("aten::_to_copy", Shape::None, Link::None);
-        self.op("aten::copy_", Shape::None, Link::None);
-        self.work(1_500);
-        self.push(Action::Copy { kind: CopyKind::HostToDevice, bytes, stream: Stream::Copy });
-        self.close();
-        self.close();
-        self.close();
-        self.push(Action::Record { slot: INPUT_READY, stream: Stream::Copy });
-        self.push(Action::Wait { stream: Stream::Compute, slot: INPUT_READY });
-        if self.full() {
-            self.op("aten::contiguous", Shape::None, Link::None);
-            self.op("aten::clone", Shape::None, Link::None);
-            self.op("aten::copy_", Shape::None, Link::None);
-            self.push(Action::Copy { kind: CopyKind::DeviceToDevice, bytes, stream: Stream::Compute });
-            self.close();
-            self.close();
-            self.close();
-        }
     }
 
     fn zero_length_events(&mut self) {
@@ -288,22 +248,22 @@ impl Builder<'_> {
     fn shards(&self) -> i64 {
         match self.plan.sharding {
             crate::plan::Sharding::Replicated => 1,
-            crate::plan::Sharding::Sharded => i64::from(self.plan.replicas()),
+            crate::plan::Sharding::Sharded => i64::from(self.plan.replicas() / self.plan.tensor_size()),
         }
     }
 
-    /// A transfer on the communication stream; if it carries results, it waits for the compute stream's work so far.
+    /// A transfer on its stream; if it carries results, it waits for the compute stream's work so far.
     /// Its end is recorded in `done`.
     pub(crate) fn transfer(&mut self, transfer: TransferSpec, carries_results: bool, done: u32) {
         self.open(Scope::Comm { transfer });
         if carries_results {
             self.push(Action::Record { slot: COMM_INPUT, stream: Stream::Compute });
-            self.push(Action::Wait { stream: Stream::Communication, slot: COMM_INPUT });
+            self.push(Action::Wait { stream: transfer.stream, slot: COMM_INPUT });
         }
         self.open(Scope::Annotation(transfer.annotation));
         self.push(Action::Transfer);
         self.close();
-        self.push(Action::Record { slot: done, stream: Stream::Communication });
+        self.push(Action::Record { slot: done, stream: transfer.stream });
         self.close();
     }
 

@@ -74,7 +74,7 @@ fn measured(plan: &Plan, layers: u32, steps: u32, measure: Measure) -> i64 {
     let sample = Plan {
         layers,
         steps,
-        ranks: plan.stage_count(),
+        ranks: plan.stage_count() * plan.tensor_size(),
         faults: Vec::new(),
         clocks: Vec::new(),
         ..plan.clone()

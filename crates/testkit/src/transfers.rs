@@ -3,9 +3,9 @@
 use crate::action::TransferSpec;
 use crate::catalog;
 use crate::costs::Costs;
-use crate::event::Name;
+use crate::event::{Name, Stream};
 use crate::plan::Sharding;
-use crate::program::{Builder, COMM_DONE, WEIGHTS_READY};
+use crate::program::{Builder, COMM_DONE, SUMS_READY, WEIGHTS_READY};
 
 /// Reduces the gradients of so many blocks over the ranks that share them.
 pub(crate) fn reduce_gradients(builder: &mut Builder<'_>, layers: u32) {
@@ -18,6 +18,7 @@ pub(crate) fn reduce_gradients(builder: &mut Builder<'_>, layers: u32) {
             name: "allreduce",
             annotation: Name::plain("nccl:all_reduce"),
             group,
+            stream: Stream::Communication,
             in_elements: elements,
             out_elements: elements,
             peers: None,
@@ -28,6 +29,7 @@ pub(crate) fn reduce_gradients(builder: &mut Builder<'_>, layers: u32) {
             name: "_reduce_scatter_base",
             annotation: Name::plain("nccl:_reduce_scatter_base"),
             group,
+            stream: Stream::Communication,
             in_elements: elements,
             out_elements: elements / members,
             peers: None,
@@ -47,6 +49,7 @@ pub(crate) fn gather_weights(builder: &mut Builder<'_>, first: bool) {
         name: "_allgather_base",
         annotation: Name::plain("nccl:_all_gather_base"),
         group,
+        stream: Stream::Communication,
         in_elements: elements / members,
         out_elements: elements,
         peers: None,
@@ -58,6 +61,30 @@ pub(crate) fn gather_weights(builder: &mut Builder<'_>, first: bool) {
 /// What is computed next needs the weights collected last.
 pub(crate) fn wait_for_weights(builder: &mut Builder<'_>) {
     builder.compute_waits(WEIGHTS_READY);
+}
+
+/// Adds up what the ranks that share a block have each computed of an activation or its gradient; what is computed next
+/// needs it. A replayed graph has no transfers.
+pub(crate) fn add_up_activations(builder: &mut Builder<'_>) {
+    let Some(group) = builder.groups.tensor_parallel(builder.plan, builder.rank) else { return };
+    if builder.graph.is_some() {
+        return;
+    }
+    let members = builder.groups.all[group].ranks.len() as i64;
+    let elements = builder.costs.tokens * builder.costs.hidden;
+    let transfer = TransferSpec {
+        spec: &catalog::ALL_REDUCE,
+        name: "allreduce",
+        annotation: Name::plain("nccl:all_reduce"),
+        group,
+        stream: Stream::TensorParallel,
+        in_elements: elements,
+        out_elements: elements,
+        peers: None,
+        ns: Costs::ring(2 * elements, members, 2),
+    };
+    builder.transfer(transfer, true, SUMS_READY);
+    builder.compute_waits(SUMS_READY);
 }
 
 /// Passes an activation or its gradient on to another stage.
@@ -92,6 +119,7 @@ fn point_to_point(
         name,
         annotation: Name::plain(annotation),
         group: builder.groups.pipeline(builder.plan, builder.rank),
+        stream: Stream::Communication,
         in_elements: elements,
         out_elements: elements,
         peers: Some(peers),

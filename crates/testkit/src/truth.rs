@@ -190,6 +190,8 @@ pub struct PlantedFault {
     /// How much longer the job takes than the same job without this fault, in true time. For `pipeline_bubble`: what
     /// this rank waited in sends and receives.
     pub lost_ns: i64,
+    /// How much longer the median step of its rank takes than without it, by `period_ns`; rank 0's if it concerns all.
+    pub step_lost_ns: i64,
     /// How much longer its rank's GPU idles over the whole file than without it; rank 0's if it concerns all.
     pub idle_ns: i64,
     /// The same for exposed communication.

@@ -1,8 +1,9 @@
 //! The GPU side of a rank: when work on a stream starts and ends, and how a rank arrives in a transfer.
 
+use super::host::WAKE_UP_NS;
 use super::{Arrival, RankSim};
 use crate::action::TransferSpec;
-use crate::catalog::{self, KernelSpec, RuntimeCall};
+use crate::catalog::{self, CopyKind, KernelSpec, RuntimeCall};
 use crate::event::{CommArgs, Gpu, Stream, SyncKind, Transfer, What};
 use crate::rng::mix;
 
@@ -23,7 +24,9 @@ impl RankSim<'_> {
 
     pub(super) fn earliest(&self, stream: Stream) -> i64 {
         let state = self.streams[stream.index()];
-        (self.now + LAUNCH_LATENCY_NS).max(state.ready + STREAM_GAP_NS).max(state.not_before)
+        (self.now + LAUNCH_LATENCY_NS * self.launching / 100)
+            .max(state.ready + STREAM_GAP_NS)
+            .max(state.not_before)
     }
 
     pub(super) fn occupy(&mut self, stream: Stream, ns: i64) -> (i64, i64) {
@@ -42,13 +45,15 @@ impl RankSim<'_> {
         }
     }
 
-    pub(super) fn kernel_time(&mut self, ns: i64) -> i64 {
-        self.vary_gpu(ns) * self.slow_compute / 100
+    pub(super) fn kernel_time(&mut self, spec: &'static KernelSpec, ns: i64) -> i64 {
+        let narrow = if *spec == catalog::FLASH_FORWARD_NARROW { self.narrow } else { 100 };
+        let ns = self.vary_gpu(ns) * narrow / 100 * self.slow_compute / 100 * self.slow_step / 1_000;
+        self.plan.scaled(spec.name, ns)
     }
 
     pub(super) fn launch(&mut self, spec: &'static KernelSpec, ns: i64) {
         let gpu = self.call_for_gpu(catalog::LAUNCH);
-        let ns = self.kernel_time(ns);
+        let ns = self.kernel_time(spec, ns);
         let (start, end) = self.occupy(Stream::Compute, ns);
         self.record(
             start,
@@ -57,10 +62,21 @@ impl RankSim<'_> {
         );
     }
 
+    pub(super) fn held_copy(&mut self, call: RuntimeCall, kind: CopyKind, bytes: i64) {
+        let (issued, stream) = (self.now, Stream::Compute);
+        self.now += self.vary_launch(call.host_ns);
+        let ns = self.vary_gpu(kind.ns(bytes));
+        let (start, end) = self.occupy(stream, self.plan.scaled(kind.name(), ns));
+        self.now = self.after_waiting_for(end + WAKE_UP_NS);
+        let correlation = self.record_call(call, issued, true);
+        let gpu = self.gpu_of(correlation, issued);
+        self.record(start, end, What::Copy { kind, stream, bytes, gpu });
+    }
+
     pub(super) fn launch_graph(&mut self, kernels: &[(&'static KernelSpec, i64)]) {
         let gpu = self.call_for_gpu(catalog::GRAPH_LAUNCH);
         for (node, &(spec, ns)) in kernels.iter().enumerate() {
-            let ns = self.kernel_time(ns);
+            let ns = self.kernel_time(spec, ns);
             let (start, end) = self.occupy(Stream::Compute, ns);
             let what = What::Kernel {
                 spec,
@@ -77,6 +93,9 @@ impl RankSim<'_> {
         let start = self.now;
         let (_, end, correlation) = self.call(catalog::STREAM_WAIT, false);
         let Some(event) = self.cuda_events[slot as usize] else { return };
+        if event.group.is_some_and(|group| self.overlapped.contains(&group)) {
+            return;
+        }
         let state = &mut self.streams[stream.index()];
         state.not_before = state.not_before.max(event.done);
         let kind = SyncKind::StreamWaitEvent { stream, on: event.stream, record: event.record, event: slot };
@@ -102,13 +121,15 @@ impl RankSim<'_> {
             self.frames[self.thread.index()].iter().rev().find_map(|frame| frame.transfer.zip(frame.comm));
         let Some((transfer, comm)) = found else { return };
         let start = self.now;
-        self.now += catalog::LAUNCH_EX.host_ns * self.slow_host / 100;
+        self.now += catalog::LAUNCH_EX.host_ns * self.slow_host / 100 * self.launching / 100;
         let correlation = self.record_call(catalog::LAUNCH_EX, start, true);
         let gpu = self.gpu_of(correlation, start);
         let args = self.batch.comms[comm as usize].clone();
         self.arrival = Some(Arrival {
-            start: self.earliest(Stream::Communication) + self.arrival_jitter(&args),
+            start: self.earliest(transfer.stream) + self.arrival_jitter(&args),
+            stream: transfer.stream,
             args,
+            kernel: transfer.spec.name,
             ns: transfer.ns,
         });
         self.arrival_gpu = Some((gpu, Some(comm), transfer.spec));
@@ -125,7 +146,8 @@ impl RankSim<'_> {
         let (Some(arrival), Some((gpu, comm, spec))) = (self.arrival.take(), self.arrival_gpu.take()) else {
             return;
         };
-        let stream = Stream::Communication;
+        let stream = arrival.stream;
+        self.last_group[stream.index()] = Some(arrival.args.group);
         self.finish_on(stream, arrival.start, end);
         self.record(arrival.start, end, What::Kernel { spec, stream, graph_node: None, comm, gpu });
         let Arrival { args, start, .. } = arrival;

@@ -3,10 +3,13 @@
 use super::{Frame, RankSim};
 use crate::action::Scope;
 use crate::catalog::{self, RuntimeCall};
-use crate::event::{Link, Name, STREAMS, SyncKind, What};
+use crate::event::{Link, Name, STREAM_COUNT, STREAMS, SyncKind, What};
 use crate::plan::Detail;
 use crate::rng::mix;
 use crate::shapes::Shape;
+
+/// From what the host waits for to its going on.
+pub(super) const WAKE_UP_NS: i64 = 1_700;
 
 impl RankSim<'_> {
     pub(super) fn open_external(&self) -> u64 {
@@ -26,7 +29,7 @@ impl RankSim<'_> {
             annotation: None,
             external: 0,
             python: None,
-            gpu: [None; 3],
+            gpu: [None; STREAM_COUNT],
             transfer: None,
             comm: None,
         };
@@ -106,7 +109,7 @@ impl RankSim<'_> {
         let start = self.now;
         // Calls that order streams come and go with transfers, so they must not use up chance.
         self.now +=
-            if feeds_gpu { self.vary_host(call.host_ns) } else { call.host_ns * self.slow_host / 100 };
+            if feeds_gpu { self.vary_launch(call.host_ns) } else { call.host_ns * self.slow_host / 100 };
         let correlation = self.record_call(call, start, feeds_gpu);
         (start, self.now, correlation)
     }
@@ -138,12 +141,15 @@ impl RankSim<'_> {
     pub(super) fn host_waits_for_event(&mut self, slot: u32) {
         let Some(event) = self.cuda_events[slot as usize] else { return };
         let kind = SyncKind::EventSync { on: event.stream, record: event.record, event: slot };
-        self.blocking_call(catalog::EVENT_SYNC, event.done, kind);
+        self.blocking_call(catalog::EVENT_SYNC, event.done, 0, kind);
     }
 
-    pub(super) fn blocking_call(&mut self, call: RuntimeCall, until: i64, kind: SyncKind) {
+    /// The host waits until some time, wakes up, and is held for so much longer.
+    pub(super) fn blocking_call(&mut self, call: RuntimeCall, until: i64, extra_ns: i64, kind: SyncKind) {
         let start = self.now;
-        self.now = (start + call.host_ns * self.slow_host / 100).max(until + 1_700);
+        self.now += call.host_ns * self.slow_host / 100;
+        let released = self.after_waiting_for(until + WAKE_UP_NS);
+        self.now = released + if self.synchronising { extra_ns } else { 0 };
         let correlation = self.record_call(call, start, false);
         self.record_sync(start, self.now, kind, correlation);
     }

@@ -10,10 +10,13 @@ use std::collections::BTreeMap;
 
 use crate::action::{Action, TransferSpec};
 use crate::catalog::{self, KernelSpec};
+use crate::change::Change;
 use crate::event::{
-    Batch, CommArgs, Event, FaultSite, Gpu, Link, Name, STREAMS, Stream, SyncKind, Thread, What,
+    Batch, CommArgs, Event, FaultSite, Gpu, Link, Name, STREAM_COUNT, STREAMS, Stream, SyncKind, Thread, What,
 };
 use crate::fault::Fault;
+use crate::groups::Groups;
+use crate::memory;
 use crate::plan::{JOB_START_NS, Plan};
 use crate::program::CUDA_EVENTS;
 use crate::rng::{jittered, mix};
@@ -26,7 +29,9 @@ const GPU_JITTER: i64 = 15;
 #[derive(Debug, Clone)]
 pub(crate) struct Arrival {
     pub(crate) args: CommArgs,
+    pub(crate) stream: Stream,
     pub(crate) start: i64,
+    pub(crate) kernel: &'static str,
     pub(crate) ns: i64,
 }
 
@@ -48,6 +53,8 @@ struct CudaEvent {
     done: i64,
     stream: Stream,
     record: u64,
+    /// The group whose transfer it marks the end of.
+    group: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -57,7 +64,7 @@ struct Frame {
     annotation: Option<Name>,
     external: u64,
     python: Option<u64>,
-    gpu: [Option<(i64, i64)>; 3],
+    gpu: [Option<(i64, i64)>; STREAM_COUNT],
     transfer: Option<TransferSpec>,
     comm: Option<u32>,
 }
@@ -71,7 +78,7 @@ pub(crate) struct RankSim<'p> {
     pub(crate) now: i64,
     thread: Thread,
     frames: [Vec<Frame>; 2],
-    streams: [StreamState; 3],
+    streams: [StreamState; STREAM_COUNT],
     cuda_events: [Option<CudaEvent>; CUDA_EVENTS],
     recording: bool,
     batch: Batch,
@@ -88,23 +95,35 @@ pub(crate) struct RankSim<'p> {
     allocated: i64,
     reserved: i64,
     slow_compute: i64,
+    /// Percent of its normal time that a kernel with too few blocks takes.
+    narrow: i64,
+    /// Thousandths of their normal time that compute kernels take in this step.
+    slow_step: i64,
     slow_host: i64,
+    /// Percent of their normal time that launches take.
+    launching: i64,
+    /// Whether calls wait for the GPU before the job's end.
+    synchronising: bool,
+    /// The group of the last transfer on each stream.
+    last_group: [Option<usize>; STREAM_COUNT],
+    /// Groups whose transfers nothing waits for.
+    overlapped: Vec<usize>,
     unlinked_per_mille: u64,
 }
 
 impl<'p> RankSim<'p> {
-    pub(crate) fn new(plan: &'p Plan, rank: u32, recording: bool) -> RankSim<'p> {
-        let (mut slow_compute, mut slow_host, mut unlinked) = (100, 100, 0);
-        for fault in plan.faults.iter().filter(|fault| fault.rank() == Some(rank)) {
+    pub(crate) fn new(plan: &'p Plan, groups: &Groups, rank: u32, recording: bool) -> RankSim<'p> {
+        let (mut slow_compute, mut slow_host, mut narrow, mut unlinked) = (100, 100, 100, 0);
+        for fault in plan.faults.iter().filter(|fault| fault.rank().is_none_or(|only| only == rank)) {
             match *fault {
                 Fault::SlowCompute { percent, .. } => slow_compute = i64::from(percent),
                 Fault::SlowHost { percent, .. } => slow_host = i64::from(percent),
+                Fault::LowOccupancy { percent, .. } => narrow = i64::from(percent),
                 Fault::UnlinkedKernels { per_mille, .. } => unlinked = u64::from(per_mille),
                 _ => {}
             }
         }
-        let weights = 12 * (plan.hidden * plan.hidden) as i64 * i64::from(plan.layers);
-        let resident = weights * 14;
+        let (allocated, reserved) = memory::at_start(plan, groups, rank);
         RankSim {
             plan,
             rank,
@@ -112,7 +131,7 @@ impl<'p> RankSim<'p> {
             now: JOB_START_NS + 1_000_000 + jittered(40_000, 900, mix(plan.seed ^ u64::from(rank))),
             thread: Thread::Main,
             frames: [Vec::new(), Vec::new()],
-            streams: [StreamState::default(); 3],
+            streams: [StreamState::default(); STREAM_COUNT],
             cuda_events: [None; CUDA_EVENTS],
             recording,
             batch: Batch::default(),
@@ -126,10 +145,16 @@ impl<'p> RankSim<'p> {
             external: 1,
             correlation: 1_000,
             python: 1,
-            allocated: resident,
-            reserved: resident + (2 << 30),
+            allocated,
+            reserved,
             slow_compute,
+            narrow,
+            slow_step: 1_000,
             slow_host,
+            launching: if plan.changes.contains(&Change::NoLaunchOverhead) { 0 } else { 100 },
+            synchronising: !plan.changes.contains(&Change::NoSynchronisation),
+            last_group: [None; STREAM_COUNT],
+            overlapped: (0..groups.all.len()).filter(|&group| plan.overlaps(&groups.all[group])).collect(),
             unlinked_per_mille: unlinked,
         }
     }
@@ -140,6 +165,18 @@ impl<'p> RankSim<'p> {
         self.next_action = 0;
         self.step = step;
         self.draws = 0;
+        self.slow_step = self.slowness_of(step);
+    }
+
+    fn slowness_of(&self, step: u32) -> i64 {
+        let steps_done = i64::from(step.saturating_sub(self.plan.first_step));
+        self.plan.faults.iter().fold(1_000, |slow, fault| match *fault {
+            Fault::Drift { percent } => slow * (100 + i64::from(percent) * steps_done) / 100,
+            Fault::Throttled { rank, from_step, percent } if rank == self.rank && step >= from_step => {
+                slow * i64::from(percent) / 100
+            }
+            _ => slow,
+        })
     }
 
     /// Gives up what was recorded since the last time.
@@ -182,30 +219,36 @@ impl<'p> RankSim<'p> {
             Action::Copy { kind, bytes, stream } => {
                 let gpu = self.call_for_gpu(catalog::MEMCPY);
                 let ns = self.vary_gpu(kind.ns(bytes));
-                let (start, end) = self.occupy(stream, ns);
+                let (start, end) = self.occupy(stream, self.plan.scaled(kind.name(), ns));
                 self.record(start, end, What::Copy { kind, stream, bytes, gpu });
             }
             Action::Set { bytes } => {
                 let gpu = self.call_for_gpu(catalog::MEMSET);
                 let ns = self.vary_gpu(1_100 + bytes / 2_000);
-                let (start, end) = self.occupy(Stream::Compute, ns);
+                let (start, end) = self.occupy(Stream::Compute, self.plan.scaled(catalog::MEMSET_NAME, ns));
                 self.record(start, end, What::Set { stream: Stream::Compute, bytes, gpu });
             }
             Action::Record { slot, stream } => {
                 let (_, _, record) = self.call(catalog::EVENT_RECORD, false);
                 let done = self.streams[stream.index()].ready.max(self.now);
-                self.cuda_events[slot as usize] = Some(CudaEvent { done, stream, record });
+                let group = self.last_group[stream.index()];
+                self.cuda_events[slot as usize] = Some(CudaEvent { done, stream, record, group });
             }
             Action::Wait { stream, slot } => self.stream_waits(stream, slot),
             Action::SyncEvent { slot } => self.host_waits_for_event(slot),
-            Action::SyncStream { stream } => {
+            Action::SyncStream { stream, extra_ns } => {
                 let until = self.streams[stream.index()].ready;
-                self.blocking_call(catalog::STREAM_SYNC, until, SyncKind::StreamSync { stream });
+                self.blocking_call(catalog::STREAM_SYNC, until, extra_ns, SyncKind::StreamSync { stream });
             }
-            Action::SyncDevice => {
-                let until =
-                    STREAMS.iter().map(|stream| self.streams[stream.index()].ready).max().unwrap_or(0);
-                self.blocking_call(catalog::DEVICE_SYNC, until, SyncKind::ContextSync);
+            Action::SyncDevice { extra_ns } => {
+                let until = self.device_ready();
+                self.blocking_call(catalog::DEVICE_SYNC, until, extra_ns, SyncKind::ContextSync);
+            }
+            Action::HeldCopy { call, kind, bytes } => self.held_copy(call, kind, bytes),
+            Action::DrainingCall { call, ns } => {
+                let start = self.now;
+                self.now = self.after_waiting_for(self.device_ready()) + ns;
+                self.record_call(call, start, false);
             }
             Action::Call { call, ns } => {
                 let start = self.now;
@@ -244,8 +287,25 @@ impl<'p> RankSim<'p> {
         varied * self.slow_host / 100
     }
 
+    fn vary_launch(&mut self, ns: i64) -> i64 {
+        self.vary_host(ns) * self.launching / 100
+    }
+
     fn vary_gpu(&mut self, ns: i64) -> i64 {
         self.draw().map_or(ns, |key| jittered(ns, GPU_JITTER, key))
+    }
+
+    /// When the host goes on if it waits until then; now, if nothing ever waits.
+    fn after_waiting_for(&self, until: i64) -> i64 {
+        if self.synchronising || self.step >= self.plan.first_step + self.plan.steps {
+            self.now.max(until)
+        } else {
+            self.now
+        }
+    }
+
+    fn device_ready(&self) -> i64 {
+        STREAMS.iter().map(|stream| self.streams[stream.index()].ready).max().unwrap_or(0)
     }
 
     fn work(&mut self, ns: i64) {

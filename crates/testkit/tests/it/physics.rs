@@ -14,14 +14,20 @@ fn gpu_work_follows_its_launch_and_streams_keep_their_order() {
         let launches = file.launches();
         let mut streams: BTreeMap<i64, Vec<&Span>> = BTreeMap::new();
         for span in file.spans().iter().filter(|span| span.is_gpu()) {
-            if let Some((_, end)) = span.correlation().and_then(|id| launches.get(&id)) {
-                assert!(span.start >= *end, "{label}: {} before its launch", span.name);
+            if let Some((start, end)) = span.correlation().and_then(|id| launches.get(&id)) {
+                let held = span.name.contains("Pageable") && span.start > *start && span.end < *end;
+                assert!(span.start >= *end || held, "{label}: {} before its launch", span.name);
             }
             assert_eq!(span.args["stream"].as_i64(), Some(span.tid));
             assert_eq!(span.args["device"].as_i64(), Some(span.pid));
             streams.entry(span.tid).or_default().push(span);
         }
-        assert_eq!(streams.len(), 3, "{label}");
+        let expected = match *label {
+            "unpinned" => 2,
+            label if label.contains("tensor") => 4,
+            _ => 3,
+        };
+        assert_eq!(streams.len(), expected, "{label}");
         for spans in streams.values_mut() {
             spans.sort_by_key(|span| span.start);
             assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start), "{label}");
@@ -142,8 +148,9 @@ fn the_optimizer_runs_after_the_gradients_were_reduced() {
         for step in &file.truth.steps {
             let of_step =
                 || file.spans().iter().filter(|span| span.is_gpu()).filter(|span| inside(span, step));
-            let reductions =
-                of_step().filter(|span| span.name.contains("Reduce_") || span.name.contains("ReduceS"));
+            let reductions = of_step().filter(|span| {
+                span.name.contains("AllReduce_") && span.tid == 20 || span.name.contains("ReduceScatter")
+            });
             let updates = of_step().filter(|span| span.name.contains("FusedAdamMathFunctor"));
             let last_reduced = reductions.map(|span| span.end).max().expect("gradients are reduced");
             assert!(updates.clone().count() > 0, "{label}");

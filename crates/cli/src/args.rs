@@ -91,6 +91,15 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// How much memory was taken, when most, and by whom
+    #[command(after_help = examples::MEMORY)]
+    Memory {
+        /// Also what was taken after every change
+        #[arg(long)]
+        series: bool,
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// How long the stretches took that somebody named
     #[command(after_help = examples::ANNOTATIONS)]
     Annotations {

@@ -12,6 +12,7 @@ mod info;
 mod kernels;
 mod launches;
 mod limits;
+mod memory;
 mod overlap;
 mod queue;
 mod temporal;
@@ -44,6 +45,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         }
         Command::Queue { asked, series } => queue::run(&asked, series, console),
         Command::Bandwidth { asked, series } => bandwidth::run(&asked, series, console),
+        Command::Memory { asked, series } => memory::run(&asked, series, console),
         Command::Annotations { asked, gpu, cpu } => annotations::run(&asked, gpu, cpu, console),
         Command::Diff(asked) => diff::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),

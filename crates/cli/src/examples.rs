@@ -53,6 +53,11 @@ pub(crate) const BANDWIDTH: &str = "\
 Examples:
   gpuscope bandwidth traces/";
 
+pub(crate) const PATTERNS: &str = "\
+Examples:
+  gpuscope patterns traces/ --rank 0
+  gpuscope patterns rank0.json.gz --operator aten::linear --min-pattern-len 2";
+
 pub(crate) const MEMORY: &str = "\
 Examples:
   gpuscope memory traces/                  recorded with profile_memory=True
@@ -111,6 +116,7 @@ mod tests {
             LAUNCHES,
             QUEUE,
             BANDWIDTH,
+            PATTERNS,
             MEMORY,
             ANNOTATIONS,
             DIFF,

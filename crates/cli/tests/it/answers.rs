@@ -34,6 +34,7 @@ snapshot!(idle, "idle");
 snapshot!(launches, "launches");
 snapshot!(queue, "queue", "--series");
 snapshot!(bandwidth, "bandwidth");
+snapshot!(patterns, "patterns", "--operator", "ProfilerStep", "--min-pattern-len", "1");
 snapshot!(annotations, "annotations");
 snapshot!(check, "check");
 

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::workspace::Workspace;
 
 /// The analyses built so far: the one place to add the next. Cases under `cli/` follow their command.
-const BUILT: [&str; 11] = [
+const BUILT: [&str; 12] = [
     "info",
     "breakdown",
     "temporal",
@@ -24,6 +24,7 @@ const BUILT: [&str; 11] = [
     "bandwidth",
     "annotations",
     "diff",
+    "memory",
 ];
 
 /// Traces in formats that are not read yet: their cases are reported as skipped.

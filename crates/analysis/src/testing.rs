@@ -115,6 +115,12 @@ impl Sample {
         })
     }
 
+    /// Texts that later events use.
+    pub(crate) fn texts(mut self, intern: impl FnOnce(&mut gpuscope_trace::Strings)) -> Sample {
+        intern(self.builder.strings());
+        self
+    }
+
     /// Any element at all.
     pub(crate) fn event(
         mut self,

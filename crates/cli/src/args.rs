@@ -91,6 +91,30 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// Sequences of kernels that an operator launches again and again
+    #[command(after_help = examples::PATTERNS)]
+    Patterns {
+        /// Look below the outermost events with this text in their name [default: operators]
+        #[arg(long, value_name = "TEXT", value_parser = NonEmptyStringValueParser::new())]
+        operator: Option<String>,
+        /// Leave shorter sequences out
+        #[arg(long, value_name = "N", default_value_t = 3)]
+        min_pattern_len: usize,
+        /// How many of each rank
+        #[arg(long, value_name = "N", default_value_t = 5)]
+        top_k: usize,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// How much memory was taken, when most, and by whom
+    #[command(after_help = examples::MEMORY)]
+    Memory {
+        /// Also what was taken after every change
+        #[arg(long)]
+        series: bool,
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// How long the stretches took that somebody named
     #[command(after_help = examples::ANNOTATIONS)]
     Annotations {

@@ -53,6 +53,17 @@ pub(crate) const BANDWIDTH: &str = "\
 Examples:
   gpuscope bandwidth traces/";
 
+pub(crate) const PATTERNS: &str = "\
+Examples:
+  gpuscope patterns traces/ --rank 0
+  gpuscope patterns rank0.json.gz --operator aten::linear --min-pattern-len 2";
+
+pub(crate) const MEMORY: &str = "\
+Examples:
+  gpuscope memory traces/                  recorded with profile_memory=True
+  gpuscope memory timeline.raw.json.gz     a file of export_memory_timeline
+  gpuscope memory rank0.json.gz --series --csv --table series";
+
 pub(crate) const ANNOTATIONS: &str = "\
 Examples:
   gpuscope annotations traces/ --gpu";
@@ -107,7 +118,26 @@ mod tests {
 
     #[test]
     fn every_example_is_a_command_that_is_understood() {
-        for text in [ALL, INFO, BREAKDOWN, TEMPORAL, KERNELS, OVERLAP, CHECK, DEMO, COMPLETIONS] {
+        let all = [
+            ALL,
+            INFO,
+            BREAKDOWN,
+            TEMPORAL,
+            KERNELS,
+            OVERLAP,
+            IDLE,
+            LAUNCHES,
+            QUEUE,
+            BANDWIDTH,
+            PATTERNS,
+            MEMORY,
+            ANNOTATIONS,
+            DIFF,
+            CHECK,
+            DEMO,
+            COMPLETIONS,
+        ];
+        for text in all {
             for line in text.lines().skip(1) {
                 assert!(line.chars().count() <= 80, "{line}");
                 assert!(Cli::try_parse_from(command(line)).is_ok(), "{line}");

@@ -5,6 +5,7 @@ mod chrome;
 mod chunks;
 mod decompress;
 pub mod limits;
+mod memory_timeline;
 mod sniff;
 #[doc(hidden)]
 pub mod strict;
@@ -14,6 +15,7 @@ use std::io::{self, Read};
 use gpuscope_trace::Trace;
 
 pub use decompress::Compression;
+pub use memory_timeline::FORMAT as MEMORY_TIMELINE;
 
 use chrome::{Document, Parsed};
 use chunks::{Chunk, Chunks, Inline, Pipelined, Source, Unfinished};
@@ -23,7 +25,7 @@ use decompress::Compressed;
 #[derive(Debug)]
 pub struct Loaded {
     pub trace: Trace,
-    /// `kineto`, `jax`, …
+    /// `kineto`, `jax`, `memory_timeline`, …
     pub format: &'static str,
     pub compression: Compression,
     /// Bytes of text after decompression.
@@ -72,27 +74,49 @@ pub fn read(input: impl Read + Send, options: ReadOptions) -> Result<Loaded, Rea
 }
 
 fn read_chunks(chunks: &mut dyn Chunks) -> Result<(Parsed, u64), ReadError> {
+    let first = chunks.next(None)?;
+    if memory_timeline::is_one(first.text()) {
+        return read_memory_timeline(first, chunks);
+    }
+    read_document(first, chunks)
+}
+
+fn read_document(first: Chunk, chunks: &mut dyn Chunks) -> Result<(Parsed, u64), ReadError> {
     let mut document = Document::default();
     let mut text_bytes = 0;
-    let mut used: Option<Chunk> = None;
     let mut unfinished = Unfinished::default();
+    let (mut chunk, mut broken) = (first, None);
     loop {
-        let (mut chunk, broken) = match chunks.next(used.take()) {
-            Ok(chunk) => (chunk, None),
-            Err(error) if text_bytes == 0 => return Err(error.into()),
-            Err(error) => (Chunk::default(), Some(error.to_string())),
-        };
         let last = chunk.is_empty();
         text_bytes += chunk.text().len() as u64;
-        if !unfinished.joins(&mut chunk, last) {
-            used = Some(chunk);
-            continue;
+        if unfinished.joins(&mut chunk, last) {
+            let whole_to = document.feed(&chunk.buffer, chunk.start, chunk.end, last)?;
+            if last {
+                return Ok((document.finish(chunk.end - whole_to, broken.as_deref())?, text_bytes));
+            }
+            unfinished.keep(&chunk, whole_to);
         }
-        let whole_to = document.feed(&chunk.buffer, chunk.start, chunk.end, last)?;
-        if last {
-            return Ok((document.finish(chunk.end - whole_to, broken.as_deref())?, text_bytes));
-        }
-        unfinished.keep(&chunk, whole_to);
-        used = Some(chunk);
+        (chunk, broken) = next_or_end(chunks, chunk);
+    }
+}
+
+fn read_memory_timeline(first: Chunk, chunks: &mut dyn Chunks) -> Result<(Parsed, u64), ReadError> {
+    let mut timeline = memory_timeline::Reader::default();
+    let mut text_bytes = 0;
+    let (mut chunk, mut broken) = (first, None);
+    while !chunk.is_empty() {
+        text_bytes += chunk.text().len() as u64;
+        timeline.feed(chunk.text());
+        (chunk, broken) = next_or_end(chunks, chunk);
+    }
+    let trace = timeline.finish(text_bytes, broken.as_deref())?;
+    Ok((Parsed { trace, format: memory_timeline::FORMAT }, text_bytes))
+}
+
+/// The next chunk. Text that breaks off ends there, and why is said beside the empty chunk.
+fn next_or_end(chunks: &mut dyn Chunks, used: Chunk) -> (Chunk, Option<String>) {
+    match chunks.next(Some(used)) {
+        Ok(chunk) => (chunk, None),
+        Err(error) => (Chunk::default(), Some(error.to_string())),
     }
 }

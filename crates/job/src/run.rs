@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use gpuscope_analysis::{Question, quality};
-use gpuscope_formats::Loaded;
+use gpuscope_formats::{Loaded, MEMORY_TIMELINE};
 use gpuscope_trace::{
     Code, Criteria, Index, KindRules, Quality, Selection, Severity, StepMarker, Trace, View,
 };
@@ -283,7 +283,8 @@ fn other_captures(captures: &[Capture], picked: usize) -> Quality {
 fn across_ranks<L>(found: &[Rank<L>], mut present: BTreeSet<u32>) -> Vec<Quality> {
     let mut notes = Vec::new();
     let mut paths: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
-    for rank in found {
+    // A memory timeline lies beside the trace of its rank.
+    for rank in found.iter().filter(|rank| rank.info.format != MEMORY_TIMELINE) {
         paths.entry(rank.info.rank).or_default().push(&rank.info.path);
     }
     for (rank, paths) in paths.iter().filter(|(_, paths)| paths.len() > 1) {

@@ -8,6 +8,7 @@ mod index;
 mod intervals;
 mod kinds;
 pub mod lists;
+mod memory_timeline;
 pub mod metadata;
 pub mod quality;
 mod record;
@@ -30,6 +31,7 @@ pub use index::{
 };
 pub use intervals::{Interval, TimeSet};
 pub use kinds::{Kind, KindRules};
+pub use memory_timeline::{MemoryCategory, MemoryChange, MemoryTimeline};
 pub use metadata::Metadata;
 pub use quality::{Code, Quality, Severity};
 pub use record::Record;

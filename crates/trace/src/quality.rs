@@ -25,6 +25,7 @@ pub enum Code {
     DroppedEvents,
     InferredSteps,
     NoSyncEvents,
+    NoMemoryEvents,
     TruncatedLists,
     UnlinkedKernels,
     SameStreamOverlap,
@@ -70,6 +71,7 @@ impl Code {
             | Code::ProfilerOverhead
             | Code::InferredSteps
             | Code::NoSyncEvents
+            | Code::NoMemoryEvents
             | Code::ZeroDuration
             | Code::GraphLaunchShare
             | Code::MissingShapes

@@ -73,6 +73,8 @@ impl Trace {
             quality: self.quality.clone(),
             columns,
             flows,
+            // Only files without processes have one.
+            memory_timeline: None,
             metadata,
         }
     }

@@ -1,6 +1,7 @@
 //! The columns of one trace file, complete and no longer changing.
 
 use crate::class::Class;
+use crate::memory_timeline::MemoryTimeline;
 use crate::metadata::Metadata;
 use crate::quality::Quality;
 use crate::side_tables::{ABSENT, Args};
@@ -100,6 +101,8 @@ pub struct Trace {
     pub args: Args,
     pub flows: Flows,
     pub readings: Vec<Reading>,
+    /// Set for files that hold this and no events.
+    pub memory_timeline: Option<MemoryTimeline>,
     pub metadata: Metadata,
     /// Elements of the file's event array, of every phase.
     pub elements: u64,

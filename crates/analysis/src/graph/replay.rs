@@ -208,7 +208,9 @@ impl State<'_> {
     fn duration(&self, place: Place, node: &Node) -> Ns {
         let recorded = node.end - node.start;
         match node.what {
-            What::Call if self.scenario.no_launch_overhead || node.marks & self.scenario.fused != 0 => Ns::ZERO,
+            What::Call if self.scenario.no_launch_overhead || node.marks & self.scenario.fused != 0 => {
+                Ns::ZERO
+            }
             What::Call => {
                 scaled(recorded, self.scenario.host_factors.get(place.graph as usize).copied().unwrap_or(1.0))
             }

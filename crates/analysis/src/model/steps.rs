@@ -23,7 +23,13 @@ impl StepEnds {
         let steps = view.steps();
         let starts = steps.iter().map(|step| step.start).collect();
         let Some(time) = &breakdown.step_time else {
-            return StepEnds { counted: Vec::new(), basis: Basis::Window, steps: steps.len(), whole: steps.len(), starts };
+            return StepEnds {
+                counted: Vec::new(),
+                basis: Basis::Window,
+                steps: steps.len(),
+                whole: steps.len(),
+                starts,
+            };
         };
         let counts = |number: i64| !time.left_out.iter().any(|left| left.step == number);
         let chosen = |i: &u32| {

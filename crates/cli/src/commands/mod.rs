@@ -13,12 +13,14 @@ mod info;
 mod kernels;
 mod launches;
 mod limits;
+mod memory;
 mod overlap;
+mod patterns;
 mod queue;
 mod temporal;
 mod whatif;
 
-use gpuscope_analysis::Question;
+use gpuscope_analysis::{Patterns, Question};
 use gpuscope_job::{JobOptions, Outcome, Run};
 use gpuscope_trace::{Criteria, KindRules, Ns, StepMarker};
 use regex_lite::Regex;
@@ -46,6 +48,10 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         }
         Command::Queue { asked, series } => queue::run(&asked, series, console),
         Command::Bandwidth { asked, series } => bandwidth::run(&asked, series, console),
+        Command::Patterns { asked, operator, min_pattern_len, top_k } => {
+            patterns::run(&asked, &Patterns { operator, min_length: min_pattern_len, top: top_k }, console)
+        }
+        Command::Memory { asked, series } => memory::run(&asked, series, console),
         Command::Annotations { asked, gpu, cpu } => annotations::run(&asked, gpu, cpu, console),
         Command::CriticalPath { asked, annotation, instance } => {
             critical_path::run(&asked, annotation, instance, console)

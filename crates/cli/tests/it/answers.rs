@@ -34,6 +34,7 @@ snapshot!(idle, "idle");
 snapshot!(launches, "launches");
 snapshot!(queue, "queue", "--series");
 snapshot!(bandwidth, "bandwidth");
+snapshot!(patterns, "patterns", "--operator", "ProfilerStep", "--min-pattern-len", "1");
 snapshot!(annotations, "annotations");
 snapshot!(check, "check");
 
@@ -53,6 +54,33 @@ fn diff() {
     let alone = folder.run(&["diff", "@a.json"]);
     assert_eq!(alone.exit, 2);
     assert!(alone.err.contains("two runs"), "{}", alone.err);
+}
+
+#[test]
+fn memory() {
+    let text = rank(0)
+        .python("train.py(3): main", 0..180_000, 1, None)
+        .python("nn.Module: Linear_0", 0..50_000, 2, Some(1))
+        .cpu_op("aten::linear", 1_000..40_000)
+        .memory(2_000, 4096, 1_004_096)
+        .memory(60_000, -4096, 1_000_000);
+    let folder = Folder::new();
+    folder
+        .write("rank0.json", text.to_json())
+        .write("timeline.raw.json", "[[-1, 1, 4096, 0], [5000, 2, 512, 4], [6000, 4, -512, 4]]");
+    let table = folder.run(&["memory", "@rank0.json"]);
+    assert_eq!((table.exit, table.err.as_str()), (0, ""));
+    insta::assert_snapshot!("memory_table", table.out);
+    let json = folder.run(&["memory", "@rank0.json", "--series", "--json"]).json();
+    insta::assert_json_snapshot!("memory_json", json["data"]);
+    insta::assert_snapshot!("memory_timeline_table", folder.run(&["memory", "@timeline.raw.json"]).out);
+    let both = folder.run(&["memory", "@", "--json"]);
+    assert_eq!(both.json()["data"]["timeline"]["peak_bytes"], 4608);
+    assert_eq!(both.json()["data"]["devices"][0]["peak"]["allocated_bytes"], 1_004_096);
+    assert!(!both.codes().contains(&"duplicate_rank".to_owned()), "{:?}", both.codes());
+    assert_eq!(folder.run(&["temporal", "@", "--json"]).ranks(), [0]);
+    let none = folder.write("none.json", rank(0).to_json()).run(&["memory", "@none.json", "--json"]);
+    assert!(none.codes().contains(&"no_memory_events".to_owned()), "{:?}", none.codes());
 }
 
 #[test]

@@ -3,6 +3,7 @@
 mod everything;
 mod figures;
 mod idle;
+mod memory;
 mod plans;
 mod planted;
 mod selected;

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::workspace::Workspace;
 
 /// The analyses built so far: the one place to add the next. Cases under `cli/` follow their command.
-const BUILT: [&str; 11] = [
+const BUILT: [&str; 13] = [
     "info",
     "breakdown",
     "temporal",
@@ -24,6 +24,8 @@ const BUILT: [&str; 11] = [
     "bandwidth",
     "annotations",
     "diff",
+    "collectives",
+    "stragglers",
 ];
 
 /// Traces in formats that are not read yet: their cases are reported as skipped.

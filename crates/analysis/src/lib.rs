@@ -4,6 +4,8 @@
 pub mod annotations;
 pub mod bandwidth;
 pub mod breakdown;
+pub mod clocks;
+pub mod collectives;
 mod cover;
 pub mod diff;
 mod durations;
@@ -17,6 +19,7 @@ mod quality;
 pub mod queue;
 mod sm_fill;
 pub mod step_time;
+pub mod stragglers;
 pub mod temporal;
 
 #[cfg(test)]
@@ -25,12 +28,13 @@ mod properties;
 mod testing;
 
 use gpuscope_table::Tabular;
-use gpuscope_trace::View;
+use gpuscope_trace::{Quality, View};
 use serde::Serialize;
 
 pub use annotations::Annotations;
 pub use bandwidth::Bandwidth;
 pub use breakdown::Breakdown;
+pub use collectives::Collectives;
 pub use diff::Diff;
 pub use idle::Idle;
 pub use info::Info;
@@ -39,6 +43,7 @@ pub use launches::Launches;
 pub use overlap::Overlap;
 pub use quality::quality;
 pub use queue::Queue;
+pub use stragglers::Stragglers;
 pub use temporal::Temporal;
 
 /// A question that can be put to many ranks: each rank answers from its own trace alone, small things only
@@ -52,4 +57,9 @@ pub trait Question: Sync {
 
     /// The answer of the whole run; `locals` come in order of the ranks.
     fn merge(&self, locals: Vec<Self::Local>) -> Self::Answer;
+
+    /// What turned out to be wrong with the data only when the ranks were seen together.
+    fn quality(&self, _answer: &Self::Answer) -> Vec<Quality> {
+        Vec::new()
+    }
 }

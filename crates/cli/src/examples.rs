@@ -57,6 +57,17 @@ pub(crate) const ANNOTATIONS: &str = "\
 Examples:
   gpuscope annotations traces/ --gpu";
 
+pub(crate) const COLLECTIVES: &str = "\
+Examples:
+  gpuscope collectives traces/
+  gpuscope collectives traces/ --step 10..12 --csv --table collectives
+  gpuscope collectives traces/ --table clocks      whose clock is how far off";
+
+pub(crate) const STRAGGLERS: &str = "\
+Examples:
+  gpuscope stragglers traces/
+  gpuscope stragglers traces/ --json | jq .data.latest_rank";
+
 pub(crate) const DIFF: &str = "\
 Examples:
   gpuscope diff before/ after/
@@ -88,13 +99,25 @@ mod tests {
     /// The command of an example, without its explanation and what a shell would do with it.
     fn command(line: &str) -> Vec<String> {
         let line = line.trim().split("   ").next().unwrap_or_default();
-        let line = line.split(['>', '&']).next().unwrap_or_default();
+        let line = line.split(['>', '&', '|']).next().unwrap_or_default();
         line.split_whitespace().map(|word| word.trim_matches('\'').to_owned()).collect()
     }
 
     #[test]
     fn every_example_is_a_command_that_is_understood() {
-        for text in [ALL, INFO, BREAKDOWN, TEMPORAL, KERNELS, OVERLAP, CHECK, DEMO, COMPLETIONS] {
+        for text in [
+            ALL,
+            INFO,
+            BREAKDOWN,
+            TEMPORAL,
+            KERNELS,
+            OVERLAP,
+            COLLECTIVES,
+            STRAGGLERS,
+            CHECK,
+            DEMO,
+            COMPLETIONS,
+        ] {
             for line in text.lines().skip(1) {
                 assert!(line.chars().count() <= 80, "{line}");
                 assert!(Cli::try_parse_from(command(line)).is_ok(), "{line}");

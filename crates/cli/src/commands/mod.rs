@@ -4,6 +4,7 @@ mod annotations;
 mod bandwidth;
 mod breakdown;
 mod check;
+mod collectives;
 mod completions;
 mod demo;
 mod diff;
@@ -14,6 +15,7 @@ mod launches;
 mod limits;
 mod overlap;
 mod queue;
+mod stragglers;
 mod temporal;
 
 use gpuscope_analysis::Question;
@@ -45,6 +47,8 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Queue { asked, series } => queue::run(&asked, series, console),
         Command::Bandwidth { asked, series } => bandwidth::run(&asked, series, console),
         Command::Annotations { asked, gpu, cpu } => annotations::run(&asked, gpu, cpu, console),
+        Command::Collectives(asked) => collectives::run(&asked, console),
+        Command::Stragglers(asked) => stragglers::run(&asked, console),
         Command::Diff(asked) => diff::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),
         Command::Demo(demo) => demo::run(&demo, console),

@@ -35,6 +35,8 @@ snapshot!(launches, "launches");
 snapshot!(queue, "queue", "--series");
 snapshot!(bandwidth, "bandwidth");
 snapshot!(annotations, "annotations");
+snapshot!(collectives, "collectives");
+snapshot!(stragglers, "stragglers");
 snapshot!(check, "check");
 
 #[test]

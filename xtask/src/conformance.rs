@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::workspace::Workspace;
 
 /// The analyses built so far: the one place to add the next. Cases under `cli/` follow their command.
-const BUILT: [&str; 12] = [
+const BUILT: [&str; 15] = [
     "info",
     "breakdown",
     "temporal",
@@ -23,8 +23,11 @@ const BUILT: [&str; 12] = [
     "queue",
     "bandwidth",
     "annotations",
+    "critical_path",
     "diff",
     "memory",
+    "collectives",
+    "stragglers",
 ];
 
 /// Traces in formats that are not read yet: their cases are reported as skipped.

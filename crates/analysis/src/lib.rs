@@ -4,6 +4,8 @@
 pub mod annotations;
 pub mod bandwidth;
 pub mod breakdown;
+pub mod clocks;
+pub mod collectives;
 mod cover;
 pub mod critical_path;
 pub mod diff;
@@ -24,6 +26,7 @@ mod quality;
 pub mod queue;
 mod sm_fill;
 pub mod step_time;
+pub mod stragglers;
 mod syncs;
 pub mod temporal;
 pub mod whatif;
@@ -34,12 +37,13 @@ mod properties;
 mod testing;
 
 use gpuscope_table::Tabular;
-use gpuscope_trace::View;
+use gpuscope_trace::{Quality, View};
 use serde::Serialize;
 
 pub use annotations::Annotations;
 pub use bandwidth::Bandwidth;
 pub use breakdown::Breakdown;
+pub use collectives::Collectives;
 pub use critical_path::CriticalPath;
 pub use diff::Diff;
 pub use idle::Idle;
@@ -51,6 +55,7 @@ pub use overlap::Overlap;
 pub use patterns::Patterns;
 pub use quality::quality;
 pub use queue::Queue;
+pub use stragglers::Stragglers;
 pub use temporal::Temporal;
 pub use whatif::WhatIf;
 
@@ -65,4 +70,9 @@ pub trait Question: Sync {
 
     /// The answer of the whole run; `locals` come in order of the ranks.
     fn merge(&self, locals: Vec<Self::Local>) -> Self::Answer;
+
+    /// What turned out to be wrong with the data only when the ranks were seen together.
+    fn quality(&self, _answer: &Self::Answer) -> Vec<Quality> {
+        Vec::new()
+    }
 }

@@ -139,6 +139,12 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// Each collective over all ranks: waiting and transfer apart, bandwidth, who came last
+    #[command(after_help = examples::COLLECTIVES)]
+    Collectives(Asked),
+    /// Which rank holds the others up, how often, and why
+    #[command(after_help = examples::STRAGGLERS)]
+    Stragglers(Asked),
     /// What changed from one run to another: every event name, on the host and on the GPU
     #[command(after_help = examples::DIFF)]
     Diff(Asked),

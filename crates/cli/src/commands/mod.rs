@@ -4,6 +4,7 @@ mod annotations;
 mod bandwidth;
 mod breakdown;
 mod check;
+mod collectives;
 mod completions;
 mod critical_path;
 mod demo;
@@ -17,6 +18,7 @@ mod memory;
 mod overlap;
 mod patterns;
 mod queue;
+mod stragglers;
 mod temporal;
 mod whatif;
 
@@ -56,6 +58,8 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::CriticalPath { asked, annotation, instance } => {
             critical_path::run(&asked, annotation, instance, console)
         }
+        Command::Collectives(asked) => collectives::run(&asked, console),
+        Command::Stragglers(asked) => stragglers::run(&asked, console),
         Command::Diff(asked) => diff::run(&asked, console),
         Command::Whatif { changes, asked } => whatif::run(&asked, &changes, console),
         Command::Check(asked) => check::run(&asked, console),

@@ -36,6 +36,8 @@ snapshot!(queue, "queue", "--series");
 snapshot!(bandwidth, "bandwidth");
 snapshot!(patterns, "patterns", "--operator", "ProfilerStep", "--min-pattern-len", "1");
 snapshot!(annotations, "annotations");
+snapshot!(collectives, "collectives");
+snapshot!(stragglers, "stragglers");
 snapshot!(check, "check");
 
 #[test]

@@ -1,0 +1,334 @@
+//! One rank's part in every collective it took part in: small columns, as thousands of ranks meet in a merge.
+//!
+//! Newer releases of PyTorch write what a collective is on its kernel, older ones only on the operator
+//! `record_param_comms` around the launch, the oldest not at all: then the annotation around the launch
+//! (`nccl:all_reduce`), or the kernel's own name, is all there is.
+
+use gpuscope_trace::lists::IntList;
+use gpuscope_trace::{Arg, Kind, Metadata, Row, StrId, View};
+use rustc_hash::FxHashMap;
+
+use super::op::Op;
+
+/// A process group as one rank knows it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Group {
+    /// None without metadata: then collectives are told apart by stream only.
+    pub name: Option<String>,
+    /// What the group is for, in the words of the job: `tp`, `dp`, `pp`, `ep`, `default_pg`.
+    pub description: Option<String>,
+    /// Ranks in ascending order; empty if not known.
+    pub members: Vec<u32>,
+    pub size: Option<i64>,
+    /// Keeps groups apart whose members are not known: the list as far as it was written, or the stream.
+    pub(crate) mark: String,
+}
+
+/// Collectives of one group that are alike.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Sort {
+    pub group: u32,
+    pub name: String,
+    pub op: Op,
+    pub dtype: Option<String>,
+    pub in_elements: Option<i64>,
+    pub out_elements: Option<i64>,
+    /// Source and destination, if point to point.
+    pub peers: Option<(u32, u32)>,
+    /// Whether the trace says what this is; without it the name is the kernel's.
+    pub has_metadata: bool,
+}
+
+/// Stands for "none" in the columns.
+pub(crate) const NONE: i64 = i64::MIN;
+
+/// All parts of a rank, in order of their start.
+#[derive(Clone, Debug, Default)]
+pub struct RankParts {
+    pub rank: u32,
+    /// The machine the rank ran on, if the trace says: its ranks share a clock.
+    pub host: Option<String>,
+    /// Added to a time it gives the time since the epoch.
+    pub base_ns: i64,
+    pub world_size: Option<i64>,
+    pub(crate) groups: Vec<Group>,
+    pub(crate) sorts: Vec<Sort>,
+    pub(crate) sort: Vec<u32>,
+    /// `Seq`, or what `Comms Id` says.
+    pub(crate) id: Vec<i64>,
+    pub(crate) start: Vec<i64>,
+    pub(crate) dur: Vec<i64>,
+    pub(crate) step: Vec<i64>,
+    /// Streams of collectives without metadata, by first use: their numbers differ from rank to rank.
+    streams: Vec<i64>,
+}
+
+/// What tells two sorts apart within a trace, before any text is looked at.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    texts: [Option<StrId>; 5],
+    numbers: [Option<i64>; 5],
+    stream: Option<i64>,
+}
+
+impl RankParts {
+    pub(crate) fn of(rank: u32, view: View<'_>) -> RankParts {
+        let metadata = &view.trace.metadata;
+        let mut parts = RankParts {
+            rank,
+            host: host(metadata),
+            base_ns: metadata.base_time_ns.unwrap_or(0),
+            world_size: metadata.distributed.as_ref().and_then(|distributed| distributed.world_size),
+            ..RankParts::default()
+        };
+        let mut sorts: FxHashMap<Key, u32> = FxHashMap::default();
+        let mut cursor = view.steps().cursor();
+        for event in view.gpu().filter(|event| event.kind == Kind::Communication) {
+            let told = Told::of(view, event.row);
+            let key = told.key(view, event.row);
+            let sort = *sorts.entry(key).or_insert_with(|| parts.sort(&told, view, event.row, key.stream));
+            let issued = view.launch_start(event.row).unwrap_or(event.start);
+            parts.sort.push(sort);
+            parts.id.push(told.id(view).unwrap_or(NONE));
+            parts.start.push(event.start.0);
+            parts.dur.push(event.dur().0);
+            parts.step.push(cursor.at(issued).map_or(NONE, |step| view.steps()[step].number));
+        }
+        parts
+    }
+
+    pub fn len(&self) -> usize {
+        self.start.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.start.is_empty()
+    }
+
+    fn sort(&mut self, told: &Told, view: View<'_>, gpu: Row, stream: Option<i64>) -> u32 {
+        let text = |arg| told.text(view, arg).map(str::to_owned);
+        let name = match (text(Arg::CollectiveName), told.annotation) {
+            (Some(name), _) => name,
+            (None, Some(annotation)) => view.trace.strings.get(annotation).to_owned(),
+            (None, None) => plain(view.trace.name(gpu)).to_owned(),
+        };
+        let op = Op::of_name(&name);
+        let group = group(told, view).unwrap_or_else(|| self.unnamed(stream));
+        let peers = told.peers(view, self.rank, op, &group.members);
+        let known = self.groups.iter().position(|other| *other == group);
+        let group_index = known.unwrap_or_else(|| {
+            self.groups.push(group);
+            self.groups.len() - 1
+        });
+        self.sorts.push(Sort {
+            group: group_index as u32,
+            name,
+            op,
+            dtype: text(Arg::Dtype),
+            in_elements: told.int(view, Arg::InMsgNelems),
+            out_elements: told.int(view, Arg::OutMsgNelems),
+            peers,
+            has_metadata: told.row.is_some(),
+        });
+        self.sorts.len() as u32 - 1
+    }
+
+    fn unnamed(&mut self, stream: Option<i64>) -> Group {
+        let Some(stream) = stream else { return Group::default() };
+        let place = self.streams.iter().position(|other| *other == stream).unwrap_or_else(|| {
+            self.streams.push(stream);
+            self.streams.len() - 1
+        });
+        Group { mark: format!("stream {place}"), ..Group::default() }
+    }
+}
+
+/// Where a trace tells what a communication kernel was.
+struct Told {
+    /// The kernel itself or the operator around its launch.
+    row: Option<Row>,
+    /// The name of an annotation around the launch.
+    annotation: Option<StrId>,
+}
+
+impl Told {
+    fn of(view: View<'_>, gpu: Row) -> Told {
+        let trace = view.trace;
+        let has_metadata = |row: Row| trace.args.text(row, Arg::CollectiveName).is_some();
+        if has_metadata(gpu) {
+            return Told { row: Some(gpu), annotation: None };
+        }
+        let mut told = Told { row: None, annotation: None };
+        let Some(call) = view.launch(gpu) else { return told };
+        for row in view.index.nesting(trace).ancestors(call) {
+            if has_metadata(row) {
+                told.row = Some(row);
+                break;
+            }
+            if told.annotation.is_none() && trace.name(row).starts_with("nccl:") {
+                told.annotation = Some(trace.name_id(row));
+            }
+        }
+        told
+    }
+
+    fn key(&self, view: View<'_>, gpu: Row) -> Key {
+        let stream = if self.row.is_some() { None } else { view.stream(gpu) };
+        let Some(row) = self.row else {
+            let name = self.annotation.unwrap_or_else(|| view.trace.name_id(gpu));
+            return Key { texts: [Some(name), None, None, None, None], numbers: [None; 5], stream };
+        };
+        let text = |arg| view.trace.args.text(row, arg);
+        let int = |arg| view.trace.args.int(row, arg);
+        Key {
+            texts: [
+                text(Arg::CollectiveName),
+                text(Arg::GroupName),
+                text(Arg::GroupRanks),
+                text(Arg::GroupDescription),
+                text(Arg::Dtype),
+            ],
+            numbers: [
+                int(Arg::InMsgNelems),
+                int(Arg::OutMsgNelems),
+                int(Arg::GroupSize),
+                int(Arg::SourceRank),
+                int(Arg::DestinationRank),
+            ],
+            stream,
+        }
+    }
+
+    fn text<'a>(&self, view: View<'a>, arg: Arg) -> Option<&'a str> {
+        let text = view.trace.args.text(self.row?, arg)?;
+        Some(view.trace.strings.get(text)).filter(|text| !text.is_empty())
+    }
+
+    fn int(&self, view: View<'_>, arg: Arg) -> Option<i64> {
+        view.trace.args.int(self.row?, arg)
+    }
+
+    /// What is the same on all ranks of one collective and of no other in its group.
+    fn id(&self, view: View<'_>) -> Option<i64> {
+        self.int(view, Arg::CollectiveSeq).or_else(|| {
+            let text = self.text(view, Arg::CommsId)?;
+            Some(text.parse::<u64>().map_or_else(|_| hash(text), |number| number as i64))
+        })
+    }
+
+    /// A send names its destination, a receive its source; the rank itself is at the other end.
+    fn peers(&self, view: View<'_>, rank: u32, op: Op, members: &[u32]) -> Option<(u32, u32)> {
+        let peer = |arg| self.int(view, arg).and_then(|peer| u32::try_from(peer).ok());
+        let (from, to) = (peer(Arg::SourceRank), peer(Arg::DestinationRank));
+        match op {
+            Op::Send => Some((from.unwrap_or(rank), to.or_else(|| other_of_two(rank, members))?)),
+            Op::Recv => Some((from.or_else(|| other_of_two(rank, members))?, to.unwrap_or(rank))),
+            _ => None,
+        }
+    }
+}
+
+fn other_of_two(rank: u32, members: &[u32]) -> Option<u32> {
+    match members {
+        [a, b] if *a == rank => Some(*b),
+        [a, b] if *b == rank => Some(*a),
+        _ => None,
+    }
+}
+
+/// None if the trace tells neither the group's name nor its ranks.
+fn group(told: &Told, view: View<'_>) -> Option<Group> {
+    let (name, written) = (told.text(view, Arg::GroupName), told.text(view, Arg::GroupRanks));
+    if name.is_none() && written.is_none() {
+        return None;
+    }
+    let size = told.int(view, Arg::GroupSize);
+    let configured = || {
+        let groups = &view.trace.metadata.distributed.as_ref()?.groups;
+        groups
+            .iter()
+            .find(|group| Some(group.name.as_str()) == name && !group.ranks_cut && !group.ranks.is_empty())
+    };
+    let members = written
+        .and_then(IntList::parse)
+        .filter(|list| !list.cut && !list.values.is_empty())
+        .map(|list| list.values)
+        .or_else(|| configured().map(|group| group.ranks.clone()))
+        .or_else(|| strided(told, view, size))
+        .map(ascending)
+        .unwrap_or_default();
+    let mark = if members.is_empty() { written.unwrap_or_default().to_owned() } else { String::new() };
+    let description =
+        told.text(view, Arg::GroupDescription).filter(|text| *text != "undefined").map(str::to_owned);
+    Some(Group { name: name.map(str::to_owned), description, members, size, mark })
+}
+
+/// The members as first rank and stride; more than this is no honest group.
+const MOST_MEMBERS: i64 = 1 << 20;
+
+fn strided(told: &Told, view: View<'_>, size: Option<i64>) -> Option<Vec<i64>> {
+    let (first, stride) = (told.int(view, Arg::GlobalRankStart)?, told.int(view, Arg::GlobalRankStride)?);
+    let size = size.filter(|size| (1..=MOST_MEMBERS).contains(size))?;
+    (first >= 0 && (1..=MOST_MEMBERS).contains(&stride))
+        .then(|| (0..size).map(|i| first.saturating_add(i * stride)).collect())
+}
+
+fn ascending(ranks: Vec<i64>) -> Vec<u32> {
+    let mut ranks: Vec<u32> = ranks.into_iter().filter_map(|rank| u32::try_from(rank).ok()).collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks
+}
+
+/// A kernel's name without its parameters.
+fn plain(name: &str) -> &str {
+    name.split(['(', '<']).next().filter(|name| !name.is_empty()).unwrap_or(name)
+}
+
+/// The same for the same text in every run.
+fn hash(text: &str) -> i64 {
+    text.bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
+        as i64
+}
+
+/// The host as the trace names it, else as its file was named: `HOST_PID.TIME.pt.trace.json`, which is what
+/// the TensorBoard handler writes.
+fn host(metadata: &Metadata) -> Option<String> {
+    let named = metadata.host_name.as_deref().map(str::trim).filter(|host| !host.is_empty());
+    named.or_else(|| host_in_file_name(metadata.trace_name.as_deref()?)).map(str::to_owned)
+}
+
+fn host_in_file_name(path: &str) -> Option<&str> {
+    let file = path.rsplit(['/', '\\']).next()?;
+    let worker = &file[..file.find(".pt.trace.json")?];
+    let worker = match worker.rsplit_once('.') {
+        Some((worker, stamp)) if is_number(stamp) => worker,
+        _ => worker,
+    };
+    worker.rsplit_once('_').filter(|(host, pid)| is_number(pid) && !host.is_empty()).map(|(host, _)| host)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tensorboard_handler_names_files_by_host() {
+        assert_eq!(host_in_file_name("/log/gpu-12_4711.1712345678.pt.trace.json"), Some("gpu-12"));
+        assert_eq!(host_in_file_name("node_a_77.pt.trace.json.gz"), Some("node_a"));
+        assert_eq!(host_in_file_name("rank3.json"), None);
+        assert_eq!(host_in_file_name("_77.pt.trace.json"), None);
+    }
+
+    #[test]
+    fn members_are_told_in_any_order_and_only_once() {
+        assert_eq!(ascending(vec![3, -1, 0, 3, i64::MAX]), [0, 3]);
+        assert_eq!(other_of_two(4, &[0, 4]), Some(0));
+        assert_eq!(other_of_two(4, &[0, 4, 8]), None);
+    }
+}

@@ -1,0 +1,86 @@
+//! Collectives as tables.
+
+use gpuscope_table::{Table, Tabular, Unit};
+
+use super::CollectivesAnswer;
+use crate::clocks::RankClock;
+
+impl Tabular for CollectivesAnswer {
+    fn tables(&self) -> Vec<Table> {
+        let mut tables = vec![self.summary_table()];
+        if self.clocks.len() > 1 {
+            tables.push(clocks_table(&self.clocks));
+        }
+        tables.push(self.rows_table());
+        tables
+    }
+}
+
+/// Whose clock is how far off.
+pub(crate) fn clocks_table(clocks: &[RankClock]) -> Table {
+    Table::of("clocks", "Clocks", clocks)
+        .int("rank", Unit::None, "The rank", |c| i64::from(c.rank))
+        .text("host", "The machine it ran on", |c| c.host.clone())
+        .int("reference_rank", Unit::None, "The rank whose clock aligned times are on", |c| {
+            i64::from(c.reference_rank)
+        })
+        .int("offset_ns", Unit::Ns, "How far ahead of the reference it is in the middle of the run", |c| {
+            c.offset_ns.0
+        })
+        .int("half_width_ns", Unit::Ns, "How far off that may be", |c| c.half_width_ns.0)
+        .int("drift_ppb", Unit::Count, "Nanoseconds it gains on the reference in a second", |c| c.drift_ppb)
+        .build()
+}
+
+impl CollectivesAnswer {
+    fn summary_table(&self) -> Table {
+        Table::of("summary", "Collectives that are alike", &self.summary)
+            .text("name", "The operation", |s| s.name.to_string())
+            .text("group", "The process group, by what it is for or else by name", |s| {
+                s.group_description.as_deref().or(s.group.as_deref()).map(str::to_owned)
+            })
+            .int("group_size", Unit::None, "Ranks in the group", |s| s.group_size)
+            .int("size_bytes", Unit::Bytes, "The message", |s| s.size_bytes)
+            .int("count", Unit::Count, "How many there were", |s| s.count as i64)
+            .int("transfer_ns", Unit::Ns, "Time with all ranks there, summed", |s| s.transfer_ns.0)
+            .int("wait_ns", Unit::Ns, "What a rank waited for others, mean over ranks, summed", |s| {
+                s.wait_ns.0
+            })
+            .float("bus_gb_per_s", Unit::GigabytesPerSecond, "What each link carried", |s| s.bus_gb_per_s)
+            .int("last_rank", Unit::None, "The rank that came last in most of them", |s| {
+                s.last_rank.map(i64::from)
+            })
+            .when(self.summary.iter().any(|s| s.incomplete > 0), |table| {
+                table.int("incomplete", Unit::Count, "Those that lack the trace of some rank", |s| {
+                    s.incomplete as i64
+                })
+            })
+            .text("dtype", "Type of the elements", |s| s.dtype.as_deref().map(str::to_owned))
+            .build()
+    }
+
+    fn rows_table(&self) -> Table {
+        Table::of("collectives", "Each collective", &self.collectives)
+            .int("start_ns", Unit::TimestampNs, "The earliest start, as written", |c| c.start_ns.0)
+            .text("name", "The operation", |c| c.name.to_string())
+            .text("group", "The process group", |c| c.group.as_deref().map(str::to_owned))
+            .int("size_bytes", Unit::Bytes, "The message", |c| c.size_bytes)
+            .int("latency_ns", Unit::Ns, "The transfer: the shortest duration", |c| c.latency_ns.0)
+            .float("bus_gb_per_s", Unit::GigabytesPerSecond, "What each link carried", |c| c.bus_gb_per_s)
+            .int("last_rank", Unit::None, "The rank that came last", |c| c.last_rank.map(i64::from))
+            .int("behind_ns", Unit::Ns, "How far behind the one before it", |c| c.behind_ns.map(|ns| ns.0))
+            .int("ranks", Unit::Count, "Ranks that are there", |c| c.ranks.len() as i64)
+            .int("group_size", Unit::None, "Ranks in the group", |c| c.group_size)
+            .int("step", Unit::None, "The step that launched it", |c| c.step)
+            .int("source_rank", Unit::None, "Who sent", |c| c.source_rank.map(i64::from))
+            .int("destination_rank", Unit::None, "Who received", |c| c.destination_rank.map(i64::from))
+            .int("skew_start_ns", Unit::Ns, "Last start less first, clocks as they are", |c| {
+                c.skew_start_ns.0
+            })
+            .int("skew_end_ns", Unit::Ns, "Last end less first, clocks as they are", |c| c.skew_end_ns.0)
+            .int("half_width_ns", Unit::Ns, "What is smaller the clocks do not tell", |c| c.half_width_ns.0)
+            .float("algo_gb_per_s", Unit::GigabytesPerSecond, "Message over transfer", |c| c.algo_gb_per_s)
+            .text("dtype", "Type of the elements", |c| c.dtype.as_deref().map(str::to_owned))
+            .build()
+    }
+}

@@ -1,0 +1,12 @@
+//! `gpuscope stragglers`
+
+use gpuscope_analysis::Stragglers;
+
+use super::answer;
+use crate::Console;
+use crate::args::Asked;
+use crate::exit::{Exit, Failure};
+
+pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    answer("stragglers", &Stragglers, asked, console)
+}

@@ -21,7 +21,7 @@ use gpuscope_trace::{Kind, Ns, Row, View};
 use serde::Serialize;
 
 use crate::Question;
-use crate::graph::{Coupled, Graph, Marks, walk};
+use crate::graph::{Coupled, Marks, RankGraph, walk};
 use crate::idle::Cause;
 
 pub use window::{Instances, WindowOf};
@@ -166,7 +166,7 @@ pub struct LocalPath {
     rank: u32,
     window: String,
     weighed: hta::Weighed,
-    graph: Graph,
+    graph: RankGraph,
     names: path::Names,
 }
 
@@ -176,8 +176,8 @@ impl Question for CriticalPath {
 
     fn local(&self, rank: u32, view: View<'_>) -> Option<LocalPath> {
         let found = self.window.find(view)?;
-        let graph = Graph::new(view, &found.window, &Marks::NONE);
-        let names = path::Names::of(view, &graph);
+        let graph = RankGraph::new(rank, view, &found.window, &Marks::NONE);
+        let names = path::Names::of(view, &graph.graph);
         Some(LocalPath { rank, window: found.name, weighed: hta::weigh(view, found.annotated), graph, names })
     }
 
@@ -193,16 +193,16 @@ impl Question for CriticalPath {
                 path_ns: weighed.path,
                 bound_by: weighed.bounds,
                 events: weighed.events,
-                makespan_ns: graph.span.len(),
-                start_ns: graph.span.start,
-                inferred_edges: graph.inferred(),
+                makespan_ns: graph.graph.span.len(),
+                start_ns: graph.graph.span.start,
+                inferred_edges: graph.graph.inferred(),
                 ..CriticalPathAnswer::default()
             });
             ranks.push((rank, names));
             graphs.push(graph);
         }
         let Some(mut answer) = first else { return CriticalPathAnswer::default() };
-        let coupled = Coupled::apart(graphs);
+        let coupled = Coupled::of(graphs);
         answer.take_path(&coupled, &walk(&coupled, 0), &ranks);
         answer
     }

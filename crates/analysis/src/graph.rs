@@ -26,7 +26,7 @@ mod walk;
 use gpuscope_trace::{Interval, Kind, Ns, Row, View};
 
 pub(crate) use build::Marks;
-pub(crate) use couple::Coupled;
+pub(crate) use couple::{Coupled, RankGraph};
 pub(crate) use replay::{Alone, Replayed, Scenario, replay};
 pub(crate) use walk::{Spent, Stretch, walk};
 
@@ -113,17 +113,6 @@ pub(crate) struct Graph {
 }
 
 impl Graph {
-    /// A graph of nothing.
-    pub(crate) fn empty() -> Graph {
-        Graph {
-            span: Interval::new(Ns::ZERO, Ns::ZERO),
-            nodes: Vec::new(),
-            edges: Vec::new(),
-            host_parts: Vec::new(),
-            host_end: None,
-        }
-    }
-
     /// What threads did of their own, over all of them.
     pub(crate) fn host_work(&self) -> Ns {
         let threads = self.edges.iter().filter(|edge| edge.why == Why::Thread);

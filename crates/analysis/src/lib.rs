@@ -1,6 +1,7 @@
 //! One module per question about a trace: a pure function from a view of one rank to a typed answer, and how
 //! the answers of several ranks merge.
 
+pub mod analyze;
 pub mod annotations;
 pub mod bandwidth;
 pub mod breakdown;
@@ -11,6 +12,7 @@ pub mod critical_path;
 pub mod diff;
 mod doing;
 mod durations;
+pub mod findings;
 mod graph;
 pub mod idle;
 pub mod info;
@@ -29,6 +31,7 @@ pub mod step_time;
 pub mod stragglers;
 mod syncs;
 pub mod temporal;
+mod text;
 pub mod whatif;
 
 #[cfg(test)]
@@ -40,6 +43,7 @@ use gpuscope_table::Tabular;
 use gpuscope_trace::{Quality, View};
 use serde::Serialize;
 
+pub use analyze::Analyze;
 pub use annotations::Annotations;
 pub use bandwidth::Bandwidth;
 pub use breakdown::Breakdown;

@@ -7,7 +7,7 @@ mod steps;
 use gpuscope_trace::{Interval, Kind, Ns, Row, View};
 
 use crate::graph::{
-    Alone, Coupled, Graph, Marks, Replayed, Scenario, Spent, What, Why, Window, replay, walk,
+    Alone, Coupled, Graph, Marks, RankGraph, Replayed, Scenario, Spent, What, Why, Window, replay, walk,
 };
 use crate::{Breakdown, Question};
 
@@ -18,7 +18,8 @@ pub(crate) use steps::StepEnds;
 #[derive(Debug)]
 pub(crate) struct RankModel {
     pub rank: u32,
-    pub graph: Graph,
+    /// Gone to the job's model once there is one.
+    graph: Option<RankGraph>,
     pub steps: StepEnds,
     /// Names of GPU events; each node's place in them, or none for the host's.
     pub names: Vec<String>,
@@ -29,7 +30,8 @@ impl RankModel {
     /// The model of all selected work; `marks` tell what a scenario may change.
     pub(crate) fn new(rank: u32, view: View<'_>, marks: &Marks<'_>) -> Option<RankModel> {
         let window = all_steps(view)?;
-        let graph = Graph::new(view, &window, marks);
+        let tied = RankGraph::new(rank, view, &window, marks);
+        let graph = &tied.graph;
         let breakdown = Breakdown::default().local(rank, view);
         let steps = StepEnds::of(view, &breakdown);
         let mut names = Vec::new();
@@ -43,7 +45,14 @@ impl RankModel {
                 });
             }
         }
-        Some(RankModel { rank, graph, steps, names, name_of })
+        Some(RankModel { rank, graph: Some(tied), steps, names, name_of })
+    }
+}
+
+impl RankModel {
+    /// Its graph, before it becomes part of a job's model.
+    pub(crate) fn graph(&self) -> Option<&Graph> {
+        self.graph.as_ref().map(|tied| &tied.graph)
     }
 }
 
@@ -97,9 +106,8 @@ pub(crate) struct Shares {
 impl JobModel {
     pub(crate) fn new(locals: Vec<Option<RankModel>>) -> JobModel {
         let mut ranks: Vec<RankModel> = locals.into_iter().flatten().collect();
-        let graphs =
-            ranks.iter_mut().map(|rank| std::mem::replace(&mut rank.graph, Graph::empty())).collect();
-        JobModel { coupled: Coupled::apart(graphs), ranks }
+        let graphs = ranks.iter_mut().filter_map(|rank| rank.graph.take()).collect();
+        JobModel { coupled: Coupled::of(graphs), ranks }
     }
 
     /// Whether communication waits for ranks that are not here.
@@ -132,6 +140,13 @@ impl JobModel {
         let retimed = self.coupled.retimed(&replayed, scenario);
         let bottleneck = shares(&retimed, slowest as u32);
         Prediction { step: median(steps.clone()), steps, bottleneck }
+    }
+
+    /// What a step takes in the long run on the slowest rank.
+    pub(crate) fn mean_step(&self, scenario: &Scenario) -> Ns {
+        let replayed = replay(&self.coupled, scenario);
+        let each = self.ranks.iter().zip(&self.coupled.graphs).zip(&replayed);
+        each.map(|((rank, graph), times)| rank.steps.mean_step(graph, times)).max().unwrap_or_default()
     }
 
     /// The recorded job.

@@ -1,10 +1,39 @@
 //! Ranks joined by their collectives: nobody's transfer begins before everybody has arrived.
 
-use gpuscope_trace::{Kind, Ns};
+use gpuscope_trace::{Kind, Ns, Row, View};
 use rustc_hash::FxHashMap;
 
 use super::replay::{Replayed, Scenario, lags};
-use super::{Graph, Node, NodeId, What};
+use super::{Graph, Marks, Node, NodeId, What, Window};
+use crate::clocks::Offsets;
+use crate::collectives::{Matched, Member, Part, RankParts};
+
+/// One rank's graph, and which of its nodes are the rank's parts in collectives.
+#[derive(Debug)]
+pub(crate) struct RankGraph {
+    pub graph: Graph,
+    parts: RankParts,
+    /// By the place of the part; `NodeId::MAX` outside the window.
+    node_of_part: Vec<NodeId>,
+}
+
+impl RankGraph {
+    pub(crate) fn new(rank: u32, view: View<'_>, window: &Window, marks: &Marks<'_>) -> RankGraph {
+        let graph = Graph::new(view, window, marks);
+        let communicates = |node: &Node| node.what == What::Gpu(Kind::Communication);
+        let nodes: FxHashMap<Row, NodeId> = graph
+            .nodes
+            .iter()
+            .enumerate()
+            .filter(|(_, node)| communicates(node))
+            .map(|(id, node)| (node.row, id as NodeId))
+            .collect();
+        let events = view.gpu().filter(|event| event.kind == Kind::Communication);
+        let node_of_part =
+            events.map(|event| nodes.get(&event.row).copied().unwrap_or(NodeId::MAX)).collect();
+        RankGraph { graph, parts: RankParts::of(rank, view), node_of_part }
+    }
+}
 
 /// A node of one of several graphs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +48,8 @@ pub(crate) struct Coupled {
     pub graphs: Vec<Graph>,
     /// What to add to a rank's times to have them on one clock.
     pub offsets: Vec<Ns>,
+    /// Some collective lacks a member.
+    incomplete: bool,
     meetings: Vec<Meeting>,
     meeting_of: Vec<FxHashMap<NodeId, u32>>,
 }
@@ -39,9 +70,59 @@ impl Coupled {
         Coupled {
             graphs,
             offsets: vec![Ns::ZERO; ranks],
+            incomplete: false,
             meetings: Vec::new(),
             meeting_of: vec![FxHashMap::default(); ranks],
         }
+    }
+
+    /// Graphs whose collectives are matched, on one clock. Ranks whose clock drifts are put right for the middle of
+    /// their window, which is exact enough for some steps.
+    pub(crate) fn of(ranks: Vec<RankGraph>) -> Coupled {
+        let matched = Matched::new(ranks.iter().map(|rank| &rank.parts));
+        let clocks = Offsets::of(&matched);
+        // Of several inputs for one rank only the first is matched.
+        let places = |member: &Member| ranks.iter().position(|rank| rank.parts.rank == member.rank);
+        let graph_of: Vec<usize> = matched.ranks.iter().map(|member| places(member).unwrap_or(0)).collect();
+        let mut offsets = vec![Ns::ZERO; ranks.len()];
+        for (member, graph) in graph_of.iter().enumerate() {
+            let base = Ns(matched.ranks[member].base_ns);
+            let span = ranks[*graph].graph.span;
+            let middle = Ns(span.start.0.midpoint(span.end.0)) + base;
+            offsets[*graph] = clocks.aligned(member as u32, middle) - middle + base;
+        }
+        let reference = offsets.first().copied().unwrap_or_default();
+        let mut graphs = Vec::new();
+        let mut nodes = Vec::new();
+        for rank in ranks {
+            graphs.push(rank.graph);
+            nodes.push(rank.node_of_part);
+        }
+        let mut coupled = Coupled::apart(graphs);
+        coupled.offsets = offsets.into_iter().map(|offset| offset - reference).collect();
+        for collective in matched.iter() {
+            let place = |part: &Part| {
+                let graph = graph_of[part.member as usize];
+                let node = *nodes[graph].get(part.place as usize).filter(|node| **node != NodeId::MAX)?;
+                Some(Place { graph: graph as u32, node })
+            };
+            let places: Option<Vec<Place>> = collective.parts().iter().map(place).collect();
+            if let Some(places) = places.filter(|places| places.len() > 1 && coupled.all_waited(places)) {
+                coupled.incomplete |= !collective.complete();
+                coupled.meet(places);
+            }
+        }
+        coupled
+    }
+
+    /// Whether nobody ended before everybody had begun; otherwise they did not wait for each other.
+    fn all_waited(&self, places: &[Place]) -> bool {
+        let end = |place: &Place| {
+            let graph = place.graph as usize;
+            self.graphs[graph].nodes[place.node as usize].end + self.offsets[graph]
+        };
+        let all_there = places.iter().map(|place| self.start(*place)).max();
+        places.iter().map(end).min() >= all_there
     }
 
     /// Ties events of several graphs to one collective.
@@ -83,7 +164,7 @@ impl Coupled {
                 .enumerate()
                 .any(|(id, node)| communicates(node) && !self.meeting_of[graph].contains_key(&(id as NodeId)))
         };
-        self.graphs.iter().map(|graph| &graph.nodes).enumerate().any(is_lone)
+        self.incomplete || self.graphs.iter().map(|graph| &graph.nodes).enumerate().any(is_lone)
     }
 
     /// The same job with other times.
@@ -102,7 +183,8 @@ impl Coupled {
             Graph { span, nodes, edges, host_parts: Vec::new(), host_end: graph.host_end }
         };
         let graphs = self.graphs.iter().enumerate().map(graph).collect();
-        let mut retimed = Coupled { offsets: self.offsets.clone(), ..Coupled::apart(graphs) };
+        let mut retimed = Coupled::apart(graphs);
+        retimed.offsets.clone_from(&self.offsets);
         for meeting in &self.meetings {
             retimed.meet(meeting.places.clone());
         }

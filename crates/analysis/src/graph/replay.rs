@@ -43,6 +43,34 @@ pub(crate) struct Scenario {
 }
 
 impl Scenario {
+    /// Work of one mark takes so much of its time.
+    pub(crate) fn scaling(mark: u32, factor: f64) -> Scenario {
+        let place = mark.trailing_zeros() as usize;
+        let mut factors = vec![1.0; place + 1];
+        factors[place] = factor;
+        Scenario { factors, ..Scenario::default() }
+    }
+
+    /// Both at once.
+    #[must_use]
+    pub(crate) fn and(mut self, other: &Scenario) -> Scenario {
+        multiply(&mut self.factors, &other.factors, 1.0);
+        multiply(&mut self.host_factors, &other.host_factors, 1.0);
+        if self.node_factors.len() < other.node_factors.len() {
+            self.node_factors.resize(other.node_factors.len(), Vec::new());
+        }
+        for (own, others) in self.node_factors.iter_mut().zip(&other.node_factors) {
+            multiply(own, others, 1.0);
+        }
+        self.no_launch_overhead |= other.no_launch_overhead;
+        self.no_sync |= other.no_sync;
+        self.no_delays |= other.no_delays;
+        self.not_awaited |= other.not_awaited;
+        self.fused |= other.fused;
+        self.hidden |= other.hidden;
+        self
+    }
+
     fn factor(&self, marks: u32) -> f64 {
         if marks == 0 {
             return 1.0;
@@ -54,6 +82,15 @@ impl Scenario {
     fn of_node(&self, place: Place, marks: u32) -> f64 {
         let own = self.node_factors.get(place.graph as usize).and_then(|of| of.get(place.node as usize));
         self.factor(marks) * own.map_or(1.0, |factor| f64::from(*factor))
+    }
+}
+
+fn multiply<T: Copy + std::ops::MulAssign>(own: &mut Vec<T>, others: &[T], one: T) {
+    if own.len() < others.len() {
+        own.resize(others.len(), one);
+    }
+    for (own, other) in own.iter_mut().zip(others) {
+        *own *= *other;
     }
 }
 

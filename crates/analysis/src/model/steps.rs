@@ -14,14 +14,14 @@ pub(crate) struct StepEnds {
     steps: usize,
     /// Steps before one whose GPU work was cut off.
     whole: usize,
-    /// Where each step's annotation starts.
-    starts: Vec<Ns>,
+    /// Number and start of each step.
+    starts: Vec<(i64, Ns)>,
 }
 
 impl StepEnds {
     pub(crate) fn of(view: View<'_>, breakdown: &RankBreakdown) -> StepEnds {
         let steps = view.steps();
-        let starts = steps.iter().map(|step| step.start).collect();
+        let starts = steps.iter().map(|step| (step.number, step.start)).collect();
         let Some(time) = &breakdown.step_time else {
             return StepEnds {
                 counted: Vec::new(),
@@ -44,6 +44,11 @@ impl StepEnds {
         StepEnds { counted, basis: time.from, steps: steps.len(), whole, starts }
     }
 
+    /// The number of a step by its place.
+    pub(crate) fn number(&self, place: usize) -> Option<i64> {
+        self.starts.get(place).map(|(number, _)| *number)
+    }
+
     /// The median over the steps that count; the whole window if there are none.
     pub(crate) fn step_time(&self, graph: &Graph, times: &Replayed) -> Ns {
         let (ends, last) = self.ends(graph, times);
@@ -51,8 +56,8 @@ impl StepEnds {
             let i = *step as usize;
             match self.basis {
                 Basis::Period => Some(ends[i]? - ends[i.checked_sub(1)?]?),
-                Basis::Window if self.steps == 1 => Some(last? - self.starts[i]),
-                Basis::Window => Some(ends[i]? - self.starts[i]),
+                Basis::Window if self.steps == 1 => Some(last? - self.starts[i].1),
+                Basis::Window => Some(ends[i]? - self.starts[i].1),
             }
         };
         let lengths: Vec<Ns> = self.counted.iter().filter_map(length).collect();

@@ -61,7 +61,8 @@ impl Changes {
                 .as_ref()
                 .map(|group| Matched { pattern: group.text.clone(), ..Matched::default() }),
         );
-        for node in model.graph.nodes.iter().filter(|node| matches!(node.what, What::Gpu(_))) {
+        let Some(graph) = model.graph() else { return matched };
+        for node in graph.nodes.iter().filter(|node| matches!(node.what, What::Gpu(_))) {
             for (mark, matched) in matched.iter_mut().enumerate() {
                 let bit = if mark < self.scales.len() { 1 << mark } else { HIDDEN };
                 if node.marks & bit != 0 {
@@ -70,7 +71,7 @@ impl Changes {
                 }
             }
         }
-        for part in &model.graph.host_parts {
+        for part in &graph.host_parts {
             matched[part.mark as usize].host_ns += part.time;
         }
         matched

@@ -1,0 +1,179 @@
+//! Why was it slow, and what would help? All questions at once, and the answer in a few lines.
+
+mod step;
+mod table;
+mod top;
+mod verdict;
+
+use gpuscope_trace::{Class, Ns, Quality, View};
+use serde::Serialize;
+
+use crate::breakdown::{BreakdownAnswer, RankBreakdown};
+use crate::collectives::{CollectivesAnswer, RankParts};
+use crate::critical_path::{CriticalPathAnswer, LocalPath};
+use crate::findings::{self, Facts, Finding, marks};
+use crate::idle::IdleAnswer;
+use crate::kernels::{KernelsAnswer, RankKernels};
+use crate::memory::MemoryAnswer;
+use crate::model::{JobModel, RankModel};
+use crate::stragglers::{self, StragglersAnswer};
+use crate::{Breakdown, Collectives, CriticalPath, Idle, Kernels, Memory, Question, Stragglers};
+
+pub use step::StepSummary;
+pub use top::TopKernel;
+
+/// Kernels of each rank and kind that the report lists by name.
+const LISTED_KERNELS: usize = 20;
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Analyze;
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct AnalyzeAnswer {
+    pub verdict: String,
+    pub step: StepSummary,
+    /// The most worthwhile first.
+    pub findings: Vec<Finding>,
+    /// What a step would take less without the first three together.
+    pub joint_gain_ns: Option<Ns>,
+    pub joint_gain_pct: Option<f64>,
+    /// Of a step's time, what the model of it cannot explain.
+    pub residual_pct: f64,
+    pub top_kernels: Vec<TopKernel>,
+    pub breakdown: BreakdownAnswer,
+    pub idle: IdleAnswer,
+    pub kernels: KernelsAnswer,
+    pub collectives: CollectivesAnswer,
+    pub stragglers: StragglersAnswer,
+    pub critical_path: CriticalPathAnswer,
+    pub memory: MemoryAnswer,
+}
+
+/// What one rank contributes to each.
+#[derive(Debug)]
+pub struct Local {
+    breakdown: RankBreakdown,
+    idle: IdleAnswer,
+    kernels: RankKernels,
+    top: top::RankTop,
+    collectives: RankParts,
+    stragglers: stragglers::Local,
+    critical_path: Option<LocalPath>,
+    memory: MemoryAnswer,
+    model: Option<(RankModel, marks::RankMarks)>,
+    host_slowed: bool,
+}
+
+fn kernels() -> Kernels {
+    Kernels { num_kernels: Some(LISTED_KERNELS), ..Kernels::default() }
+}
+
+impl Question for Analyze {
+    type Local = Local;
+    type Answer = AnalyzeAnswer;
+
+    fn local(&self, rank: u32, view: View<'_>) -> Local {
+        Local {
+            breakdown: Breakdown::default().local(rank, view),
+            idle: Idle::default().local(rank, view),
+            kernels: kernels().local(rank, view),
+            top: top::RankTop::of(view),
+            collectives: Collectives.local(rank, view),
+            stragglers: Stragglers.local(rank, view),
+            critical_path: CriticalPath::default().local(rank, view),
+            memory: Memory::default().local(rank, view),
+            model: marks::model(rank, view),
+            host_slowed: is_host_slowed(view),
+        }
+    }
+
+    fn merge(&self, locals: Vec<Local>) -> AnalyzeAnswer {
+        let mut all = Apart::default();
+        for local in locals {
+            all.take(local);
+        }
+        let mut answer = AnalyzeAnswer {
+            breakdown: Breakdown::default().merge(all.breakdown),
+            idle: Idle::default().merge(all.idle),
+            kernels: kernels().merge(all.kernels),
+            top_kernels: top::merge(all.top),
+            collectives: Collectives.merge(all.collectives),
+            stragglers: Stragglers.merge(all.stragglers),
+            critical_path: CriticalPath::default().merge(all.critical_path),
+            memory: Memory::default().merge(all.memory),
+            ..AnalyzeAnswer::default()
+        };
+        answer.step = StepSummary::of(&answer.breakdown);
+        answer.judge(&JobModel::new(all.models), &all.marked, all.host_slowed);
+        answer.verdict = verdict::of(&answer);
+        answer
+    }
+
+    fn quality(&self, answer: &AnalyzeAnswer) -> Vec<Quality> {
+        Stragglers.quality(&answer.stragglers)
+    }
+}
+
+impl AnalyzeAnswer {
+    fn judge(&mut self, model: &JobModel, marked: &[marks::RankMarks], host_slowed: bool) {
+        if model.ranks.is_empty() {
+            return;
+        }
+        let step = model.mean_step(&crate::graph::Scenario::default());
+        let facts = Facts {
+            model,
+            step,
+            idle: &self.idle,
+            memory: &self.memory,
+            stragglers: &self.stragglers,
+            marked,
+            host_slowed,
+        };
+        let (findings, joint) = findings::find(&facts);
+        let recorded = model.as_recorded().step;
+        self.residual_pct = (recorded - model.explained_step()).max(Ns::ZERO).pct_of(recorded);
+        self.findings = findings;
+        self.joint_gain_ns = joint;
+        self.joint_gain_pct = joint.map(|gain| gain.pct_of(step));
+    }
+}
+
+/// The parts of all ranks, question by question.
+#[derive(Default)]
+struct Apart {
+    breakdown: Vec<RankBreakdown>,
+    idle: Vec<IdleAnswer>,
+    kernels: Vec<RankKernels>,
+    top: Vec<top::RankTop>,
+    collectives: Vec<RankParts>,
+    stragglers: Vec<stragglers::Local>,
+    critical_path: Vec<Option<LocalPath>>,
+    memory: Vec<MemoryAnswer>,
+    models: Vec<Option<RankModel>>,
+    marked: Vec<marks::RankMarks>,
+    host_slowed: bool,
+}
+
+impl Apart {
+    fn take(&mut self, local: Local) {
+        self.breakdown.push(local.breakdown);
+        self.idle.push(local.idle);
+        self.kernels.push(local.kernels);
+        self.top.push(local.top);
+        self.collectives.push(local.collectives);
+        self.stragglers.push(local.stragglers);
+        self.critical_path.push(local.critical_path);
+        self.memory.push(local.memory);
+        if let Some((model, marked)) = local.model {
+            self.models.push(Some(model));
+            self.marked.push(marked);
+        }
+        self.host_slowed |= local.host_slowed;
+    }
+}
+
+/// Recording Python frames or allocations makes the host slower than it is.
+fn is_host_slowed(view: View<'_>) -> bool {
+    let slows = |class| matches!(class, Class::PythonFrame | Class::HostInstant);
+    view.trace.tags.iter().any(|tag| slows(tag.class) && tag.elements > 0)
+}

@@ -1,0 +1,175 @@
+//! What is slow, why, and what would it be worth to change it?
+//!
+//! Each rule is a small function from the facts of a job to findings. A finding's gain is what a step would take less
+//! with its cause gone, found by running the job again on paper (see `whatif`): never a sum of durations, and never
+//! time that is merely exposed. It is the mean over all whole steps of the slowest rank, outliers included, so that a
+//! stall in one step out of ten counts for a tenth. What is worth less than one per cent is not reported.
+
+mod causes;
+mod communication;
+mod drift;
+pub(crate) mod marks;
+mod memory;
+mod stragglers;
+mod work;
+
+use gpuscope_trace::Ns;
+use serde::Serialize;
+
+use crate::graph::Scenario;
+use crate::idle::IdleAnswer;
+use crate::memory::MemoryAnswer;
+use crate::model::JobModel;
+
+/// Findings worth less than this share of a step are not reported.
+const WORTH_PCT: f64 = 1.0;
+/// How many of the first findings the joint gain is of.
+pub(crate) const JOINT: usize = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Confidence {
+    Low,
+    Medium,
+    High,
+}
+
+impl Confidence {
+    pub fn label(self) -> &'static str {
+        match self {
+            Confidence::Low => "low",
+            Confidence::Medium => "medium",
+            Confidence::High => "high",
+        }
+    }
+}
+
+/// Where to see it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Evidence {
+    /// The ranks it concerns; empty for all.
+    pub ranks: Vec<u32>,
+    /// Where it is largest.
+    pub step: Option<i64>,
+    /// A place to look at, in the times of the first of the ranks.
+    pub start_ns: Option<Ns>,
+    pub end_ns: Option<Ns>,
+    /// What ran, or what was waited in.
+    pub names: Vec<String>,
+    pub text: String,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Finding {
+    /// Stable, for scripts.
+    pub id: &'static str,
+    pub title: String,
+    pub evidence: Evidence,
+    pub confidence: Confidence,
+    /// Why the confidence is not high.
+    pub caveat: Option<String>,
+    pub advice: &'static str,
+    /// What a step would take less, if it costs time at all.
+    pub gain_ns: Option<Ns>,
+    pub gain_pct: Option<f64>,
+    /// The command that shows the evidence, without the paths.
+    pub command: String,
+    #[serde(skip)]
+    pub(crate) without: Option<Box<Without>>,
+}
+
+/// The job with a finding's cause gone.
+#[derive(Clone, Debug)]
+pub(crate) struct Without(pub Scenario);
+
+impl PartialEq for Without {
+    fn eq(&self, _: &Without) -> bool {
+        true
+    }
+}
+
+/// What rules may look at.
+pub(crate) struct Facts<'a> {
+    pub model: &'a JobModel,
+    /// The mean step of the slowest rank.
+    pub step: Ns,
+    pub idle: &'a IdleAnswer,
+    pub memory: &'a MemoryAnswer,
+    pub stragglers: &'a crate::stragglers::StragglersAnswer,
+    pub marked: &'a [marks::RankMarks],
+    /// Stacks or memory were recorded, which slows the host down.
+    pub host_slowed: bool,
+}
+
+type Rule = fn(&Facts<'_>) -> Vec<Finding>;
+
+const RULES: &[Rule] = &[
+    causes::host_bound,
+    communication::exposed,
+    stragglers::late_ranks,
+    work::small_kernels,
+    work::unpinned_copies,
+    work::low_occupancy,
+    work::recomputation,
+    memory::near_limit,
+    memory::fragmented,
+    drift::slower_over_time,
+];
+
+/// All findings, the most worthwhile first, and what removing the first few together would bring.
+pub(crate) fn find(facts: &Facts<'_>) -> (Vec<Finding>, Option<Ns>) {
+    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(facts)).collect();
+    // What costs no time comes last, as it stands in the rules.
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.gain_ns));
+    let mut joint: Option<Scenario> = None;
+    for Without(scenario) in findings.iter().filter_map(|finding| finding.without.as_deref()).take(JOINT) {
+        joint = Some(joint.map_or_else(|| scenario.clone(), |joint| joint.and(scenario)));
+    }
+    let gain = joint.map(|joint| facts.step - facts.model.mean_step(&joint));
+    (findings, gain)
+}
+
+impl Facts<'_> {
+    /// What a step takes less in a scenario, if it is worth speaking of.
+    fn gain(&self, scenario: &Scenario) -> Option<Gain> {
+        let saved = self.step - self.model.mean_step(scenario);
+        let pct = saved.pct_of(self.step);
+        (pct >= WORTH_PCT).then_some(Gain { ns: saved, pct })
+    }
+
+    fn ranks(&self) -> impl Iterator<Item = u32> {
+        self.model.ranks.iter().map(|model| model.rank)
+    }
+
+    /// What a finding about the host can be trusted.
+    fn about_host(&self) -> (Confidence, Option<String>) {
+        if self.host_slowed {
+            let why = "recording stacks or memory slows the host down: an upper bound";
+            (Confidence::Medium, Some(why.to_owned()))
+        } else {
+            (Confidence::High, None)
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Gain {
+    ns: Ns,
+    pct: f64,
+}
+
+impl Finding {
+    fn worth(mut self, gain: Gain, without: Scenario) -> Finding {
+        (self.gain_ns, self.gain_pct) = (Some(gain.ns), Some(gain.pct));
+        self.without = Some(Box::new(Without(without)));
+        self
+    }
+}
+
+/// `--rank 3` for one rank, nothing for several.
+fn rank_flag(ranks: &[u32]) -> String {
+    match ranks {
+        [only] => format!(" --rank {only}"),
+        _ => String::new(),
+    }
+}

@@ -1,0 +1,124 @@
+//! The GPU waits for the host: by what the host does meanwhile.
+
+use super::{Evidence, Facts, Finding, marks, rank_flag};
+use crate::graph::Scenario;
+use crate::idle::Cause;
+
+struct HostCause {
+    id: &'static str,
+    cause: Cause,
+    mark: u32,
+    what: &'static str,
+    advice: &'static str,
+}
+
+const CAUSES: &[HostCause] = &[
+    HostCause {
+        id: "host_synchronisation",
+        cause: Cause::Synchronisation,
+        mark: marks::SYNCHRONISATION,
+        what: "the host waits for the GPU in synchronising calls",
+        advice: "drop torch.cuda.synchronize() and stream.synchronize() from the loop; time with CUDA events instead",
+    },
+    HostCause {
+        id: "host_item",
+        cause: Cause::Item,
+        mark: marks::ITEM,
+        what: "the host fetches single values from the GPU (item)",
+        advice: "keep losses and counters on the GPU and read them every so many steps; avoid .item(), .cpu() and if tensor:",
+    },
+    HostCause {
+        id: "host_blocking_copy",
+        cause: Cause::BlockingCopy,
+        mark: marks::BLOCKING_COPY,
+        what: "the host waits for copies to finish",
+        advice: "copy from pinned memory with non_blocking=True",
+    },
+    HostCause {
+        id: "host_allocator",
+        cause: Cause::Allocator,
+        mark: marks::ALLOCATOR,
+        what: "the allocator asks the driver for memory again and again",
+        advice: "lower the peak, avoid empty_cache() in the loop, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+    },
+    HostCause {
+        id: "host_garbage_collection",
+        cause: Cause::GarbageCollection,
+        mark: marks::GARBAGE,
+        what: "Python collects garbage while the GPU waits",
+        advice: "gc.freeze() after setup, gc.disable() in the loop and gc.collect() on all ranks at the same steps",
+    },
+    HostCause {
+        id: "host_recompilation",
+        cause: Cause::Compilation,
+        mark: marks::COMPILATION,
+        what: "torch.compile compiles during the loop",
+        advice: "find the guard that fails with TORCH_LOGS=recompiles; mark changing sizes dynamic or pad them",
+    },
+    HostCause {
+        id: "data_loading",
+        cause: Cause::DataLoading,
+        mark: marks::DATA_LOADING,
+        what: "the step waits for its data",
+        advice: "more DataLoader workers, prefetch_factor and pin_memory, or move preprocessing offline",
+    },
+    HostCause {
+        id: "host_python",
+        cause: Cause::Python,
+        mark: marks::PYTHON,
+        what: "Python code between launches keeps the GPU waiting",
+        advice: "move the work out of the loop, or capture the region with CUDA graphs or torch.compile",
+    },
+];
+
+pub(super) fn host_bound(facts: &Facts<'_>) -> Vec<Finding> {
+    CAUSES.iter().filter_map(|cause| finding(facts, cause)).collect()
+}
+
+fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
+    let mut without = Scenario::scaling(cause.mark, 0.0);
+    without.not_awaited = cause.mark;
+    let gain = facts.gain(&without)?;
+    let rows: Vec<_> = facts.idle.host_causes.iter().filter(|row| row.cause == cause.cause).collect();
+    let idle = rows.iter().map(|row| row.idle_ns).max();
+    let worst = rows.iter().max_by_key(|row| row.idle_ns);
+    let concerned = |most: gpuscope_trace::Ns| {
+        let large = rows.iter().filter(|row| row.idle_ns.0 * 2 > most.0);
+        large.map(|row| row.rank).collect::<Vec<u32>>()
+    };
+    let mut ranks = idle.map(concerned).unwrap_or_default();
+    if ranks.len() == facts.ranks().count() && ranks.len() > 1 {
+        ranks.clear();
+    }
+    let (confidence, caveat) = facts.about_host();
+    let text = match worst {
+        Some(row) => format!(
+            "{} gaps of the GPU on rank {}, {} in all{}",
+            row.count,
+            row.rank,
+            crate::text::time(row.idle_ns),
+            row.name.as_deref().map(|name| format!(", mostly in {name}")).unwrap_or_default(),
+        ),
+        None => "seen on the critical path".to_owned(),
+    };
+    let finding = Finding {
+        id: cause.id,
+        title: cause.what.to_owned(),
+        command: format!("gpuscope idle{}", rank_flag(&ranks)),
+        evidence: Evidence {
+            step: None,
+            start_ns: None,
+            end_ns: None,
+            names: worst.and_then(|row| row.name.clone()).into_iter().collect(),
+            ranks,
+            text,
+        },
+        confidence,
+        caveat,
+        advice: cause.advice,
+        gain_ns: None,
+        gain_pct: None,
+        without: None,
+    };
+    Some(finding.worth(gain, without))
+}

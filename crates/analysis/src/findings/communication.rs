@@ -1,0 +1,54 @@
+//! Communication that nothing hides.
+
+use std::collections::BTreeMap;
+
+use super::{Confidence, Evidence, Facts, Finding};
+use crate::graph::Scenario;
+
+pub(super) fn exposed(facts: &Facts<'_>) -> Vec<Finding> {
+    let mut groups: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+    for rank in facts.marked {
+        for (mark, label) in &rank.groups {
+            let labels = groups.entry(*mark).or_default();
+            if !labels.contains(&label.as_str()) {
+                labels.push(label);
+            }
+        }
+    }
+    groups.into_iter().filter_map(|(mark, labels)| finding(facts, mark, &labels.join(", "))).collect()
+}
+
+fn finding(facts: &Facts<'_>, mark: u32, label: &str) -> Option<Finding> {
+    let without = Scenario { hidden: mark, ..Scenario::default() };
+    let gain = facts.gain(&without)?;
+    let largest = facts.marked.iter().max_by_key(|rank| rank.marked(mark).time)?;
+    let marked = largest.marked(mark);
+    let alone = facts.model.has_lone_communication();
+    let caveat = alone.then(|| "ranks are missing, so waiting and transfer cannot be told apart".to_owned());
+    let finding = Finding {
+        id: "exposed_communication",
+        title: format!("communication of group {label} is not hidden behind computation"),
+        evidence: Evidence {
+            ranks: Vec::new(),
+            step: None,
+            start_ns: marked.longest.map(|(start, _)| start),
+            end_ns: marked.longest.map(|(_, end)| end),
+            names: vec![marked.name.clone()],
+            text: format!(
+                "{} calls on rank {}, {} in all, mostly {}",
+                marked.count,
+                largest.rank,
+                crate::text::time(marked.time),
+                marked.name
+            ),
+        },
+        confidence: if alone { Confidence::Medium } else { Confidence::High },
+        caveat,
+        advice: "start it earlier: smaller DDP buckets, FSDP prefetch, async ops; or send less: bf16, accumulation",
+        gain_ns: None,
+        gain_pct: None,
+        command: "gpuscope collectives".to_owned(),
+        without: None,
+    };
+    Some(finding.worth(gain, without))
+}

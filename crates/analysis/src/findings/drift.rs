@@ -1,0 +1,144 @@
+//! The same kernels take longer as the run goes on: clocks were lowered, or every step is slower than the last.
+
+use gpuscope_trace::{Kind, Ns};
+use rustc_hash::FxHashMap;
+
+use super::{Confidence, Evidence, Facts, Finding, rank_flag};
+use crate::graph::{Scenario, What};
+
+/// Slower by less than this is noise.
+const SLOWER: f64 = 1.03;
+/// If one step alone brings so much of it, something happened then.
+const AT_ONCE: f64 = 0.6;
+const FEWEST_STEPS: usize = 4;
+
+/// How much longer computation takes in each step than in the first, kernel for kernel.
+struct Slowdown {
+    place: usize,
+    /// By step, with 1 for the first.
+    by_step: Vec<f64>,
+}
+
+impl Slowdown {
+    fn of(facts: &Facts<'_>, place: usize) -> Option<Slowdown> {
+        let (graph, rank) = (&facts.model.coupled.graphs[place], &facts.model.ranks[place]);
+        let mut times: FxHashMap<(u32, u32), (Ns, u64)> = FxHashMap::default();
+        for (node, name) in graph.nodes.iter().zip(&rank.name_of) {
+            if let (What::Gpu(Kind::Computation), Some(step)) = (node.what, node.step) {
+                let (sum, count) = times.entry((step, *name)).or_default();
+                (*sum, *count) = (*sum + (node.end - node.start), *count + 1);
+            }
+        }
+        let first = times.keys().map(|(step, _)| *step).min()?;
+        let last = times.keys().map(|(step, _)| *step).max()?;
+        let mean = |step: u32, name: u32| {
+            times.get(&(step, name)).map(|(sum, count)| (sum.as_f64() / *count as f64, *count as f64))
+        };
+        let ratio = |step: u32| {
+            let (mut took, mut would) = (0.0, 0.0);
+            for name in 0..rank.names.len() as u32 {
+                if let (Some((now, count)), Some((then, _))) = (mean(step, name), mean(first, name)) {
+                    took += now * count;
+                    would += then * count;
+                }
+            }
+            if would > 0.0 { took / would } else { 1.0 }
+        };
+        let by_step: Vec<f64> = (first..=last).map(ratio).collect();
+        (by_step.len() >= FEWEST_STEPS).then_some(Slowdown { place, by_step })
+    }
+
+    fn rise(&self) -> f64 {
+        let part = self.by_step.len().div_ceil(3);
+        let middle = |steps: &[f64]| {
+            let mut steps = steps.to_vec();
+            steps.sort_by(f64::total_cmp);
+            steps[steps.len() / 2]
+        };
+        middle(&self.by_step[self.by_step.len() - part..]) / middle(&self.by_step[..part])
+    }
+
+    /// The step at which most of it came at once, if it did.
+    fn jump(&self) -> Option<usize> {
+        let rises = self.by_step.windows(2).map(|pair| pair[1] - pair[0]);
+        let (at, largest) = rises.enumerate().max_by(|a, b| a.1.total_cmp(&b.1))?;
+        (largest >= AT_ONCE * (self.rise() - 1.0)).then_some(at + 1)
+    }
+}
+
+pub(super) fn slower_over_time(facts: &Facts<'_>) -> Vec<Finding> {
+    let all = (0..facts.model.ranks.len()).filter_map(|place| Slowdown::of(facts, place));
+    let slower: Vec<Slowdown> = all.filter(|slowdown| slowdown.rise() >= SLOWER).collect();
+    let (jumped, drifted): (Vec<_>, Vec<_>) = slower.into_iter().partition(|slow| slow.jump().is_some());
+    [finding(facts, &jumped, true), finding(facts, &drifted, false)].into_iter().flatten().collect()
+}
+
+fn finding(facts: &Facts<'_>, slower: &[Slowdown], at_once: bool) -> Option<Finding> {
+    let worst = slower.iter().max_by(|a, b| a.rise().total_cmp(&b.rise()))?;
+    let without = as_at_first(facts, slower);
+    let gain = facts.gain(&without)?;
+    let ranks: Vec<u32> = slower.iter().map(|slow| facts.model.ranks[slow.place].rank).collect();
+    let percent = (worst.rise() - 1.0) * 100.0;
+    let everywhere = ranks.len() == facts.model.ranks.len() && ranks.len() > 1;
+    let place = if everywhere { "all ranks".to_owned() } else { listed(&ranks) };
+    let step = worst.jump().map(|step| step as i64);
+    let (id, title, advice) = if at_once {
+        (
+            "clocks_throttled",
+            format!("the same kernels take {percent:.0} % longer from some step on, on {place}"),
+            "look at clocks, power cap and temperature (nvidia-smi -q -d PERFORMANCE); check cooling or the power limit",
+        )
+    } else {
+        (
+            "step_time_drift",
+            format!("steps get slower: the same kernels end {percent:.0} % slower on {place}"),
+            "look for growing inputs, heat, or memory that fragments; compare an early and a late step with diff",
+        )
+    };
+    let finding = Finding {
+        id,
+        title,
+        evidence: Evidence {
+            step: step.and_then(|step| facts.model.ranks[worst.place].steps.number(step as usize)),
+            start_ns: None,
+            end_ns: None,
+            names: Vec::new(),
+            text: format!(
+                "computation against the first step: {}",
+                worst.by_step.iter().map(|ratio| format!("{ratio:.2}")).collect::<Vec<_>>().join(" ")
+            ),
+            ranks: if everywhere { Vec::new() } else { ranks.clone() },
+        },
+        confidence: Confidence::Medium,
+        caveat: None,
+        advice,
+        gain_ns: None,
+        gain_pct: None,
+        command: format!("gpuscope breakdown{}", rank_flag(&ranks)),
+        without: None,
+    };
+    Some(finding.worth(gain, without))
+}
+
+fn listed(ranks: &[u32]) -> String {
+    let numbers: Vec<String> = ranks.iter().map(u32::to_string).collect();
+    format!("rank{} {}", if ranks.len() == 1 { "" } else { "s" }, numbers.join(", "))
+}
+
+/// Every step's computation takes what it took in the first.
+fn as_at_first(facts: &Facts<'_>, slower: &[Slowdown]) -> Scenario {
+    let mut node_factors = vec![Vec::new(); facts.model.ranks.len()];
+    for slow in slower {
+        let nodes = &facts.model.coupled.graphs[slow.place].nodes;
+        let first = nodes.iter().filter_map(|node| node.step).min().unwrap_or(0);
+        let factor = |node: &crate::graph::Node| match (node.what, node.step) {
+            (What::Gpu(Kind::Computation), Some(step)) => {
+                let ratio = slow.by_step.get((step - first) as usize).copied().unwrap_or(1.0);
+                if ratio > 1.0 { (1.0 / ratio) as f32 } else { 1.0 }
+            }
+            _ => 1.0,
+        };
+        node_factors[slow.place] = nodes.iter().map(factor).collect();
+    }
+    Scenario { node_factors, ..Scenario::default() }
+}

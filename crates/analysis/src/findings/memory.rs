@@ -1,0 +1,91 @@
+//! Memory that is nearly full, or reserved and of no use.
+
+use super::{Confidence, Evidence, Facts, Finding, marks, rank_flag};
+use crate::graph::Scenario;
+use crate::memory::DeviceMemory;
+
+/// Reserved memory above this share of the device leaves no room for anything else.
+const NEARLY_FULL: f64 = 0.95;
+/// Reserved and not given out, above this share of what is reserved.
+const MUCH_UNUSED: f64 = 0.25;
+
+fn share(part: i64, whole: i64) -> f64 {
+    if whole > 0 { part as f64 / whole as f64 } else { 0.0 }
+}
+
+/// What lies reserved and unused when most is in use.
+fn unused(device: &DeviceMemory) -> f64 {
+    let Some((unused, reserved)) = device.peak.fragmentation_bytes.zip(device.peak.reserved_bytes) else {
+        return 0.0;
+    };
+    share(unused, reserved)
+}
+
+fn fullness(device: &DeviceMemory) -> f64 {
+    device.peak_reserved_bytes.zip(device.capacity_bytes).map_or(0.0, |(held, all)| share(held, all))
+}
+
+pub(super) fn near_limit(facts: &Facts<'_>) -> Vec<Finding> {
+    let full = facts.memory.devices.iter().filter(|device| {
+        fullness(device) >= NEARLY_FULL && unused(device) < MUCH_UNUSED
+    });
+    let Some(fullest) = full.max_by(|a, b| fullness(a).total_cmp(&fullness(b))) else { return Vec::new() };
+    vec![Finding {
+        id: "memory_near_limit",
+        title: format!("{} of rank {} is {:.0} % full", fullest.device, fullest.rank, fullness(fullest) * 100.0),
+        evidence: evidence(fullest),
+        confidence: Confidence::High,
+        caveat: None,
+        advice: "a slightly longer input runs out of memory: shard, checkpoint activations, or lower the batch",
+        gain_ns: None,
+        gain_pct: None,
+        command: format!("gpuscope memory{}", rank_flag(&[fullest.rank])),
+        without: None,
+    }]
+}
+
+pub(super) fn fragmented(facts: &Facts<'_>) -> Vec<Finding> {
+    let fragmented = facts.memory.devices.iter().filter(|device| {
+        unused(device) >= MUCH_UNUSED && fullness(device) >= NEARLY_FULL
+    });
+    let Some(worst) = fragmented.max_by(|a, b| unused(a).total_cmp(&unused(b))) else { return Vec::new() };
+    let finding = Finding {
+        id: "memory_fragmented",
+        title: format!(
+            "{:.0} % of the memory reserved on rank {} is in pieces of no use",
+            unused(worst) * 100.0,
+            worst.rank
+        ),
+        evidence: evidence(worst),
+        confidence: Confidence::Medium,
+        caveat: None,
+        advice: "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; keep sizes the same from step to step",
+        gain_ns: None,
+        gain_pct: None,
+        command: format!("gpuscope memory{}", rank_flag(&[worst.rank])),
+        without: None,
+    };
+    // What fragmentation costs is the allocator's giving back and asking again.
+    let mut without = Scenario::scaling(marks::ALLOCATOR, 0.0);
+    without.not_awaited = marks::ALLOCATOR;
+    match facts.gain(&without) {
+        Some(gain) => vec![finding.worth(gain, without)],
+        None => vec![finding],
+    }
+}
+
+fn evidence(device: &DeviceMemory) -> Evidence {
+    Evidence {
+        ranks: vec![device.rank],
+        step: device.peak.site.step,
+        start_ns: Some(device.peak.time_ns),
+        end_ns: Some(device.peak.time_ns),
+        names: device.peak.site.operator.clone().into_iter().collect(),
+        text: format!(
+            "{} reserved of {}, {} allocated at the peak",
+            crate::text::bytes(device.peak_reserved_bytes.unwrap_or(0)),
+            crate::text::bytes(device.capacity_bytes.unwrap_or(0)),
+            crate::text::bytes(device.peak.allocated_bytes),
+        ),
+    }
+}

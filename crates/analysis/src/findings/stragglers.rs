@@ -1,0 +1,60 @@
+//! Ranks that the others wait for.
+
+use super::{Confidence, Evidence, Facts, Finding};
+use crate::graph::Scenario;
+use crate::stragglers::{RankStraggler, Why};
+
+pub(super) fn late_ranks(facts: &Facts<'_>) -> Vec<Finding> {
+    let late = facts.stragglers.ranks.iter().filter(|rank| rank.late);
+    late.filter_map(|rank| finding(facts, rank)).collect()
+}
+
+fn finding(facts: &Facts<'_>, late: &RankStraggler) -> Option<Finding> {
+    let place = facts.model.ranks.iter().position(|model| model.rank == late.rank)?;
+    let mut without = Scenario::default();
+    facts.model.as_the_median_rank(place, &mut without);
+    let gain = facts.gain(&without)?;
+    let cause = late.cause.as_ref();
+    let (why, advice) = match cause.map(|cause| cause.why) {
+        Some(Why::SlowerKernels) => (
+            "its kernels are slower",
+            "compare its clocks, power and temperature with the others'; swap the GPU or the node",
+        ),
+        Some(Why::MoreWork) => (
+            "it has more work",
+            "balance the shards: sequence lengths, experts, pipeline stages, or who logs and saves",
+        ),
+        Some(Why::Host) => (
+            "its host is slower",
+            "look for other processes, NUMA placement, logging or checkpointing on that rank",
+        ),
+        Some(Why::Unknown) | None => ("it is not clear why", "compare it with diff --rank against the median"),
+    };
+    let shared = facts.marked.iter().flat_map(|rank| rank.groups.values()).next();
+    let finding = Finding {
+        id: "straggler",
+        title: format!("the other ranks wait for rank {}: {why}", late.rank),
+        evidence: Evidence {
+            ranks: vec![late.rank],
+            step: None,
+            start_ns: None,
+            end_ns: None,
+            names: cause.and_then(|cause| cause.kernel.clone()).into_iter().collect(),
+            text: format!(
+                "last in {} of {} collectives, {} behind in all{}",
+                late.last,
+                late.collectives,
+                crate::text::time(late.own_lateness_ns),
+                shared.map(|group| format!(", group {group}")).unwrap_or_default(),
+            ),
+        },
+        confidence: Confidence::High,
+        caveat: None,
+        advice,
+        gain_ns: None,
+        gain_pct: None,
+        command: "gpuscope stragglers".to_owned(),
+        without: None,
+    };
+    Some(finding.worth(gain, without))
+}

@@ -198,11 +198,11 @@ pub(crate) const MEMCPY: RuntimeCall = RuntimeCall { name: "cudaMemcpyAsync", cb
 pub(crate) const BLOCKING_MEMCPY: RuntimeCall = RuntimeCall { name: "cudaMemcpy", cbid: 31, host_ns: 6_400 };
 pub(crate) const MEMSET: RuntimeCall = RuntimeCall { name: "cudaMemsetAsync", cbid: 51, host_ns: 5_100 };
 pub(crate) const EVENT_RECORD: RuntimeCall =
-    RuntimeCall { name: "cudaEventRecordWithFlags", cbid: 351, host_ns: 1_200 };
+    RuntimeCall { name: "cudaEventRecordWithFlags", cbid: 370, host_ns: 1_200 };
 pub(crate) const STREAM_WAIT: RuntimeCall =
     RuntimeCall { name: "cudaStreamWaitEvent", cbid: 147, host_ns: 1_100 };
 pub(crate) const EVENT_SYNC: RuntimeCall =
-    RuntimeCall { name: "cudaEventSynchronize", cbid: 138, host_ns: 3_400 };
+    RuntimeCall { name: "cudaEventSynchronize", cbid: 137, host_ns: 3_400 };
 pub(crate) const STREAM_SYNC: RuntimeCall =
     RuntimeCall { name: "cudaStreamSynchronize", cbid: 131, host_ns: 3_800 };
 pub(crate) const DEVICE_SYNC: RuntimeCall =

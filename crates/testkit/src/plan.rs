@@ -188,7 +188,8 @@ impl Plan {
         self
     }
 
-    /// Records `cuda_sync` rows.
+    /// Records `cuda_sync` rows: which call waited for which, so that every start of GPU work can be explained. Without
+    /// them there are only the runtime calls, which do not name their streams.
     #[must_use]
     pub fn with_sync_rows(mut self) -> Plan {
         self.sync_rows = true;

@@ -11,6 +11,8 @@ use crate::shapes::Shape;
 /// From what the host waits for to its going on.
 pub(super) const WAKE_UP_NS: i64 = 1_700;
 
+const MOST_SYNC_DELAY_NS: i64 = 700;
+
 impl RankSim<'_> {
     pub(super) fn open_external(&self) -> u64 {
         self.frames[self.thread.index()]
@@ -157,7 +159,9 @@ impl RankSim<'_> {
     pub(super) fn record_sync(&mut self, start: i64, end: i64, kind: SyncKind, correlation: u64) {
         if self.plan.sync_rows {
             let external = self.open_external();
-            self.record(start, end, What::Sync { kind, correlation, external });
+            // The driver notes it a little later than the call begins.
+            let noted = start + ((end - start) / 2).min(MOST_SYNC_DELAY_NS);
+            self.record(noted, end, What::Sync { kind, correlation, external });
         }
     }
 

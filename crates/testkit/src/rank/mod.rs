@@ -230,7 +230,8 @@ impl<'p> RankSim<'p> {
             }
             Action::Record { slot, stream } => {
                 let (_, _, record) = self.call(catalog::EVENT_RECORD, false);
-                let done = self.streams[stream.index()].ready.max(self.now);
+                let state = self.streams[stream.index()];
+                let done = state.ready.max(state.not_before).max(self.now);
                 let group = self.last_group[stream.index()];
                 self.cuda_events[slot as usize] = Some(CudaEvent { done, stream, record, group });
             }

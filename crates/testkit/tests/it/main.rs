@@ -8,4 +8,5 @@ mod physics;
 mod reread;
 mod sizes;
 mod stalls;
+mod synchronisation;
 mod waste;

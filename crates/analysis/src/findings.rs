@@ -3,7 +3,8 @@
 //! Each rule is a small function from the facts of a job to findings. A finding's gain is what a step would take less
 //! with its cause gone, found by running the job again on paper (see `whatif`): never a sum of durations, and never
 //! time that is merely exposed. It is the mean over all whole steps of the slowest rank, outliers included, so that a
-//! stall in one step out of ten counts for a tenth. What is worth less than one per cent is not reported.
+//! stall in one step out of ten counts for a tenth. What is worth less than two per
+//! cent is not reported: no job is perfect.
 
 mod causes;
 mod communication;
@@ -22,7 +23,7 @@ use crate::memory::MemoryAnswer;
 use crate::model::JobModel;
 
 /// Findings worth less than this share of a step are not reported.
-const WORTH_PCT: f64 = 1.0;
+const WORTH_PCT: f64 = 2.0;
 /// How many of the first findings the joint gain is of.
 pub(crate) const JOINT: usize = 3;
 

@@ -17,11 +17,11 @@ pub(super) fn of(answer: &AnalyzeAnswer) -> String {
         }
         (None, Some(finding)) => format!("Time is well spent, but {}.", finding.title),
         (None, None) if step.computation_pct >= BUSY_PCT => format!(
-            "Healthy: the GPUs compute {:.0} % of the time, and nothing else is worth 1 % of a step.",
+            "Healthy: the GPUs compute {:.0} % of the time, and nothing else is worth 2 % of a step.",
             step.computation_pct
         ),
         (None, None) => format!(
-            "The GPUs compute {:.0} % of the time; no single cause of the rest is worth 1 % of a step.",
+            "The GPUs compute {:.0} % of the time; no single cause of the rest is worth 2 % of a step.",
             step.computation_pct
         ),
     }

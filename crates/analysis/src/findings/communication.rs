@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use super::{Confidence, Evidence, Facts, Finding};
 use crate::graph::Scenario;
 
+/// The last bucket of gradients has nothing left to hide behind; so much of a step is lost by any job.
+const TAIL_PCT: f64 = 3.0;
+
 pub(super) fn exposed(facts: &Facts<'_>) -> Vec<Finding> {
     let mut groups: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     for rank in facts.marked {
@@ -20,7 +23,7 @@ pub(super) fn exposed(facts: &Facts<'_>) -> Vec<Finding> {
 
 fn finding(facts: &Facts<'_>, mark: u32, label: &str) -> Option<Finding> {
     let without = Scenario { hidden: mark, ..Scenario::default() };
-    let gain = facts.gain(&without)?;
+    let gain = facts.gain(&without).filter(|gain| gain.pct >= TAIL_PCT)?;
     let largest = facts.marked.iter().max_by_key(|rank| rank.marked(mark).time)?;
     let marked = largest.marked(mark);
     let alone = facts.model.has_lone_communication();

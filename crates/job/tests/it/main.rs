@@ -2,6 +2,7 @@
 
 mod everything;
 mod figures;
+mod findings;
 mod idle;
 mod memory;
 mod plans;

@@ -1,5 +1,6 @@
 //! Why was it slow, and what would help? All questions at once, and the answer in a few lines.
 
+mod exposed;
 mod step;
 mod table;
 mod top;
@@ -19,6 +20,7 @@ use crate::model::{JobModel, RankModel};
 use crate::stragglers::{self, StragglersAnswer};
 use crate::{Breakdown, Collectives, CriticalPath, Idle, Kernels, Memory, Question, Stragglers};
 
+pub use exposed::TopCollective;
 pub use step::StepSummary;
 pub use top::TopKernel;
 
@@ -40,6 +42,8 @@ pub struct AnalyzeAnswer {
     /// Of a step's time, what the model of it cannot explain.
     pub residual_pct: f64,
     pub top_kernels: Vec<TopKernel>,
+    /// The least hidden first.
+    pub top_collectives: Vec<TopCollective>,
     pub breakdown: BreakdownAnswer,
     pub idle: IdleAnswer,
     pub kernels: KernelsAnswer,
@@ -57,6 +61,7 @@ pub struct Local {
     kernels: RankKernels,
     top: top::RankTop,
     collectives: RankParts,
+    exposed: exposed::RankExposed,
     stragglers: stragglers::Local,
     critical_path: Option<LocalPath>,
     memory: MemoryAnswer,
@@ -73,12 +78,14 @@ impl Question for Analyze {
     type Answer = AnalyzeAnswer;
 
     fn local(&self, rank: u32, view: View<'_>) -> Local {
+        let parts = Collectives.local(rank, view);
         Local {
+            exposed: exposed::RankExposed::of(view, &parts),
             breakdown: Breakdown::default().local(rank, view),
             idle: Idle::default().local(rank, view),
             kernels: kernels().local(rank, view),
             top: top::RankTop::of(view),
-            collectives: Collectives.local(rank, view),
+            collectives: parts,
             stragglers: Stragglers.local(rank, view),
             critical_path: CriticalPath::default().local(rank, view),
             memory: Memory::default().local(rank, view),
@@ -103,6 +110,7 @@ impl Question for Analyze {
             memory: Memory::default().merge(all.memory),
             ..AnalyzeAnswer::default()
         };
+        answer.top_collectives = exposed::merge(all.exposed, &answer.collectives.summary);
         answer.step = StepSummary::of(&answer.breakdown);
         answer.judge(&JobModel::new(all.models), &all.marked, all.host_slowed);
         answer.verdict = verdict::of(&answer);
@@ -146,6 +154,7 @@ struct Apart {
     kernels: Vec<RankKernels>,
     top: Vec<top::RankTop>,
     collectives: Vec<RankParts>,
+    exposed: Vec<exposed::RankExposed>,
     stragglers: Vec<stragglers::Local>,
     critical_path: Vec<Option<LocalPath>>,
     memory: Vec<MemoryAnswer>,
@@ -161,6 +170,7 @@ impl Apart {
         self.kernels.push(local.kernels);
         self.top.push(local.top);
         self.collectives.push(local.collectives);
+        self.exposed.push(local.exposed);
         self.stragglers.push(local.stragglers);
         self.critical_path.push(local.critical_path);
         self.memory.push(local.memory);

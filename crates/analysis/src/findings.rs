@@ -119,7 +119,8 @@ const RULES: &[Rule] = &[
 
 /// All findings, the most worthwhile first, and what removing the first few together would bring.
 pub(crate) fn find(facts: &Facts<'_>) -> (Vec<Finding>, Option<Ns>) {
-    let mut findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(facts)).collect();
+    let findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(facts)).collect();
+    let mut findings = without_consequences(findings);
     // What costs no time comes last, as it stands in the rules.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.gain_ns));
     let mut joint: Option<Scenario> = None;
@@ -128,6 +129,21 @@ pub(crate) fn find(facts: &Facts<'_>) -> (Vec<Finding>, Option<Ns>) {
     }
     let gain = joint.map(|joint| facts.step - facts.model.mean_step(&joint));
     (findings, gain)
+}
+
+/// A rank that is late because of something that is found by itself is not reported twice.
+fn without_consequences(mut findings: Vec<Finding>) -> Vec<Finding> {
+    let explained: Vec<u32> = findings
+        .iter()
+        .filter(|finding| finding.id != stragglers::ID)
+        .filter_map(|finding| match finding.evidence.ranks[..] {
+            [only] => Some(only),
+            _ => None,
+        })
+        .collect();
+    let is_explained = |finding: &Finding| finding.evidence.ranks.iter().all(|rank| explained.contains(rank));
+    findings.retain(|finding| finding.id != stragglers::ID || !is_explained(finding));
+    findings
 }
 
 impl Facts<'_> {

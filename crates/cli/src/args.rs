@@ -19,6 +19,9 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
+    /// Why it is slow and what would help: findings with their gain, on one screen and as a report
+    #[command(after_help = examples::ANALYZE)]
+    Analyze(Asked),
     /// What is in the traces: ranks, devices, steps, time span, events by category
     #[command(after_help = examples::INFO)]
     Info(Asked),
@@ -254,7 +257,7 @@ pub(crate) struct ReadingArgs {
     pub select_capture: Option<String>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// JSON on standard output

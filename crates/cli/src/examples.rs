@@ -3,9 +3,16 @@
 pub(crate) const ALL: &str = "\
 Examples:
   gpuscope demo                        try it without a trace of your own
+  gpuscope analyze traces/             why a job is slow and what would help
   gpuscope breakdown rank0.json.gz     where the time of one GPU went
   gpuscope breakdown traces/           of a whole job, one trace per rank
   gpuscope kernels traces/ --json      for scripts";
+
+pub(crate) const ANALYZE: &str = "\
+Examples:
+  gpuscope analyze traces/                 writes gpuscope-report.html, too
+  gpuscope analyze traces/ -o why.html
+  gpuscope analyze rank0.json.gz --json";
 
 pub(crate) const INFO: &str = "\
 Examples:

@@ -70,14 +70,7 @@ impl<'a> Output<'a> {
         outcome: &Outcome<A>,
         console: &mut Console<'_>,
     ) -> Result<(), Failure> {
-        let style = Style {
-            width: console.terminal.width,
-            color: match self.color {
-                Color::Auto => console.terminal.color,
-                Color::Always => true,
-                Color::Never => false,
-            },
-        };
+        let style = self.style(console);
         let tables =
             if self.format == Format::Json { Vec::new() } else { self.tables(command, &outcome.answer)? };
         let mut tables = tables;
@@ -96,6 +89,17 @@ impl<'a> Output<'a> {
         let mut file = BufWriter::new(File::create(path).map_err(unwritable)?);
         self.draw(command, outcome, &tables, style, &mut file).map_err(unwritable)?;
         file.flush().map_err(unwritable)
+    }
+
+    pub(crate) fn style(&self, console: &Console<'_>) -> Style {
+        Style {
+            width: console.terminal.width,
+            color: match self.color {
+                Color::Auto => console.terminal.color,
+                Color::Always => true,
+                Color::Never => false,
+            },
+        }
     }
 
     /// The tables asked for: all, or the one named.

@@ -8,6 +8,7 @@ pub mod markdown;
 mod names;
 mod notes;
 mod page;
+pub mod summary;
 pub mod terminal;
 mod text;
 pub mod units;

@@ -24,6 +24,18 @@ const BOLD: &str = "1";
 const DIM: &str = "2";
 
 impl Style {
+    pub(crate) fn bold(self, text: &str) -> String {
+        self.paint(BOLD, text)
+    }
+
+    pub(crate) fn dim(self, text: &str) -> String {
+        self.paint(DIM, text)
+    }
+
+    pub(crate) fn painted(self, code: &str, text: &str) -> String {
+        self.paint(code, text)
+    }
+
     fn paint(self, code: &str, text: &str) -> String {
         if self.color { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }

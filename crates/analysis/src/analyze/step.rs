@@ -36,12 +36,17 @@ impl StepSummary {
         periods.sort_unstable();
         let p99 = periods.get((periods.len() * 99).div_ceil(100).saturating_sub(1)).copied();
         let (shortest, longest) = (steps.iter().min(), steps.iter().max());
-        let sum = |part: fn(&crate::breakdown::Times) -> Ns| ranks.iter().map(|rank| part(&rank.total)).sum::<Ns>();
+        let sum =
+            |part: fn(&crate::breakdown::Times) -> Ns| ranks.iter().map(|rank| part(&rank.total)).sum::<Ns>();
         let total = sum(|times| times.total_ns);
         StepSummary {
             median_ns: (!steps.is_empty()).then(|| median(steps.clone())),
             p99_ns: p99,
-            steps: ranks.iter().map(|rank| rank.steps.len().max(rank.inferred_steps.len())).max().unwrap_or(0),
+            steps: ranks
+                .iter()
+                .map(|rank| rank.steps.len().max(rank.inferred_steps.len()))
+                .max()
+                .unwrap_or(0),
             spread_pct: shortest.zip(longest).map_or(0.0, |(short, long)| (*long - *short).pct_of(*short)),
             inferred: ranks.iter().any(|rank| !rank.inferred_steps.is_empty()),
             computation_pct: sum(|times| times.computation_ns).pct_of(total),

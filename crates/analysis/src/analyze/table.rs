@@ -10,7 +10,9 @@ impl Tabular for AnalyzeAnswer {
             .int("median_ns", Unit::Ns, "Step time: the median rank's", |s| s.median_ns.map(|ns| ns.0))
             .int("p99_ns", Unit::Ns, "99 of 100 steps are shorter", |s| s.p99_ns.map(|ns| ns.0))
             .int("steps", Unit::Count, "Steps recorded", |s| s.steps as i64)
-            .float("spread_pct", Unit::Percent, "Slowest rank's step time above the fastest's", |s| s.spread_pct)
+            .float("spread_pct", Unit::Percent, "Slowest rank's step time above the fastest's", |s| {
+                s.spread_pct
+            })
             .float("computation_pct", Unit::Percent, "Of the GPUs' time", |s| s.computation_pct)
             .float("exposed_comm_pct", Unit::Percent, "Of the GPUs' time", |s| s.exposed_comm_pct)
             .float("exposed_memcpy_pct", Unit::Percent, "Of the GPUs' time", |s| s.exposed_memcpy_pct)
@@ -34,7 +36,16 @@ impl Tabular for AnalyzeAnswer {
             .int("sum_ns", Unit::Ns, "Summed time", |k| k.sum_ns.0)
             .float("pct", Unit::Percent, "Of the time of all GPU events", |k| k.pct)
             .build();
-        let mut tables = vec![step, findings, kernels];
+        let collectives = Table::of("top_collectives", "Collectives that hide least", &self.top_collectives)
+            .text("name", "The collective", |c| c.name.clone())
+            .text("group", "Its group", |c| c.group.clone())
+            .int("size_bytes", Unit::Bytes, "Size of the message", |c| c.size_bytes)
+            .int("count", Unit::Count, "How many", |c| c.count as i64)
+            .int("exposed_ns", Unit::Ns, "Not hidden behind computation, mean over ranks", |c| c.exposed_ns.0)
+            .float("bus_gb_per_s", Unit::GigabytesPerSecond, "Bus bandwidth", |c| c.bus_gb_per_s)
+            .int("last_rank", Unit::None, "The rank that came last most often", |c| c.last_rank.map(i64::from))
+            .build();
+        let mut tables = vec![step, findings, kernels, collectives];
         let rest: [&dyn Tabular; 7] = [
             &self.breakdown,
             &self.idle,

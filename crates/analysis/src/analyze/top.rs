@@ -30,8 +30,7 @@ impl RankTop {
     pub(super) fn of(view: View<'_>) -> RankTop {
         let trace = view.trace;
         let is_operator = |row| trace.class(row) == Class::Operator;
-        let mut owners =
-            Owners::new(view.index.nesting(trace), trace.len(), Among::Innermost, is_operator);
+        let mut owners = Owners::new(view.index.nesting(trace), trace.len(), Among::Innermost, is_operator);
         let mut sums: FxHashMap<(StrId, Option<StrId>), (u64, Ns)> = FxHashMap::default();
         for event in view.gpu() {
             let operator = view.launch(event.row).and_then(|call| owners.of(call));

@@ -81,6 +81,11 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
     let gain = facts.gain(&without)?;
     let rows: Vec<_> = facts.idle.host_causes.iter().filter(|row| row.cause == cause.cause).collect();
     let idle = rows.iter().map(|row| row.idle_ns).max();
+    // Without waiting the host would run ahead and hide other stalls; that alone is no reason to blame it.
+    let steps = facts.model.ranks.iter().map(|rank| rank.steps.len()).max().unwrap_or(1).max(1) as i64;
+    if cause.cause == Cause::Synchronisation && idle.unwrap_or_default().0 < gain.ns.0 / 4 * steps {
+        return None;
+    }
     let worst = rows.iter().max_by_key(|row| row.idle_ns);
     let concerned = |most: gpuscope_trace::Ns| {
         let large = rows.iter().filter(|row| row.idle_ns.0 * 2 > most.0);
@@ -93,8 +98,8 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
     let (confidence, caveat) = facts.about_host();
     let text = match worst {
         Some(row) => format!(
-            "{} gaps of the GPU on rank {}, {} in all{}",
-            row.count,
+            "{} of the GPU on rank {}, {} in all{}",
+            if row.count == 1 { "1 gap".to_owned() } else { format!("{} gaps", row.count) },
             row.rank,
             crate::text::time(row.idle_ns),
             row.name.as_deref().map(|name| format!(", mostly in {name}")).unwrap_or_default(),

@@ -26,13 +26,20 @@ fn fullness(device: &DeviceMemory) -> f64 {
 }
 
 pub(super) fn near_limit(facts: &Facts<'_>) -> Vec<Finding> {
-    let full = facts.memory.devices.iter().filter(|device| {
-        fullness(device) >= NEARLY_FULL && unused(device) < MUCH_UNUSED
-    });
+    let full = facts
+        .memory
+        .devices
+        .iter()
+        .filter(|device| fullness(device) >= NEARLY_FULL && unused(device) < MUCH_UNUSED);
     let Some(fullest) = full.max_by(|a, b| fullness(a).total_cmp(&fullness(b))) else { return Vec::new() };
     vec![Finding {
         id: "memory_near_limit",
-        title: format!("{} of rank {} is {:.0} % full", fullest.device, fullest.rank, fullness(fullest) * 100.0),
+        title: format!(
+            "{} of rank {} is {:.0} % full",
+            fullest.device,
+            fullest.rank,
+            fullness(fullest) * 100.0
+        ),
         evidence: evidence(fullest),
         confidence: Confidence::High,
         caveat: None,
@@ -45,9 +52,11 @@ pub(super) fn near_limit(facts: &Facts<'_>) -> Vec<Finding> {
 }
 
 pub(super) fn fragmented(facts: &Facts<'_>) -> Vec<Finding> {
-    let fragmented = facts.memory.devices.iter().filter(|device| {
-        unused(device) >= MUCH_UNUSED && fullness(device) >= NEARLY_FULL
-    });
+    let fragmented = facts
+        .memory
+        .devices
+        .iter()
+        .filter(|device| unused(device) >= MUCH_UNUSED && fullness(device) >= NEARLY_FULL);
     let Some(worst) = fragmented.max_by(|a, b| unused(a).total_cmp(&unused(b))) else { return Vec::new() };
     let finding = Finding {
         id: "memory_fragmented",

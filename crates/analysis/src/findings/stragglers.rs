@@ -4,6 +4,8 @@ use super::{Confidence, Evidence, Facts, Finding};
 use crate::graph::Scenario;
 use crate::stragglers::{RankStraggler, Why};
 
+pub(super) const ID: &str = "straggler";
+
 pub(super) fn late_ranks(facts: &Facts<'_>) -> Vec<Finding> {
     let late = facts.stragglers.ranks.iter().filter(|rank| rank.late);
     late.filter_map(|rank| finding(facts, rank)).collect()
@@ -28,11 +30,13 @@ fn finding(facts: &Facts<'_>, late: &RankStraggler) -> Option<Finding> {
             "its host is slower",
             "look for other processes, NUMA placement, logging or checkpointing on that rank",
         ),
-        Some(Why::Unknown) | None => ("it is not clear why", "compare it with diff --rank against the median"),
+        Some(Why::Unknown) | None => {
+            ("it is not clear why", "compare it with diff --rank against the median")
+        }
     };
     let shared = facts.marked.iter().flat_map(|rank| rank.groups.values()).next();
     let finding = Finding {
-        id: "straggler",
+        id: ID,
         title: format!("the other ranks wait for rank {}: {why}", late.rank),
         evidence: Evidence {
             ranks: vec![late.rank],

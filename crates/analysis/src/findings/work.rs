@@ -45,13 +45,18 @@ pub(super) fn unpinned_copies(facts: &Facts<'_>) -> Vec<Finding> {
 pub(super) fn low_occupancy(facts: &Facts<'_>) -> Vec<Finding> {
     let fill = facts.marked.iter().map(|rank| rank.fill).fold(1.0, f64::min);
     let without = Scenario::scaling(marks::LOW_OCCUPANCY, fill);
-    let Some((gain, evidence, marked)) = seen(facts, marks::LOW_OCCUPANCY, &without) else { return Vec::new() };
+    let Some((gain, evidence, marked)) = seen(facts, marks::LOW_OCCUPANCY, &without) else {
+        return Vec::new();
+    };
     let finding = Finding {
         id: "low_occupancy",
         title: format!("{} kernels have fewer blocks than the GPU has multiprocessors", marked.count),
         evidence,
         confidence: Confidence::Medium,
-        caveat: Some(format!("if they filled the device as well as others: {:.0} % of their time", fill * 100.0)),
+        caveat: Some(format!(
+            "if they filled the device as well as others: {:.0} % of their time",
+            fill * 100.0
+        )),
         advice: "larger batches or tiles, split-K or flash variants of the kernel, or run it beside other work",
         gain_ns: None,
         gain_pct: None,

@@ -44,6 +44,10 @@ impl StepEnds {
         StepEnds { counted, basis: time.from, steps: steps.len(), whole, starts }
     }
 
+    pub(crate) fn len(&self) -> usize {
+        self.steps
+    }
+
     /// The number of a step by its place.
     pub(crate) fn number(&self, place: usize) -> Option<i64> {
         self.starts.get(place).map(|(number, _)| *number)

@@ -1,5 +1,6 @@
 //! One short file per command.
 
+mod analyze;
 mod annotations;
 mod bandwidth;
 mod breakdown;
@@ -35,6 +36,7 @@ use crate::progress::Bar;
 
 pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, Failure> {
     match command {
+        Command::Analyze(asked) => analyze::run(&asked, console),
         Command::Info(asked) => info::run(&asked, console),
         Command::Breakdown { asked, micro_idle_us } => breakdown::run(&asked, micro_idle_us, console),
         Command::Temporal(asked) => temporal::run(&asked, console),

@@ -23,6 +23,12 @@ fn ids(answer: &AnalyzeAnswer) -> Vec<(&'static str, Option<i64>, Option<i64>)> 
 
 #[track_caller]
 fn first(plan: &Plan, id: &str) {
+    first_worth(plan, id, 6);
+}
+
+/// `tenths`: how much of what the fault costs can be had back at least.
+#[track_caller]
+fn first_worth(plan: &Plan, id: &str, tenths: i64) {
     let (answer, truth) = analyze(plan);
     assert_eq!(answer.findings.first().map(|finding| finding.id), Some(id), "{:?}", ids(&answer));
     let finding = &answer.findings[0];
@@ -31,8 +37,12 @@ fn first(plan: &Plan, id: &str) {
     // What the job lost to the fault, step for step, is what removing it is said to bring.
     let planted = truth.faults.iter().map(|fault| fault.lost_ns).max().unwrap_or(0);
     let steps = i64::from(plan.steps);
-    let (low, high) = (planted / steps * 6 / 10, planted / (steps - 1).max(1) * 14 / 10);
-    assert!((low..=high).contains(&gain.0), "gain {gain}, lost {planted} in {steps} steps: {:?}", ids(&answer));
+    let (low, high) = (planted / steps * tenths / 10, planted / (steps - 1).max(1) * 14 / 10);
+    assert!(
+        (low..=high).contains(&gain.0),
+        "gain {gain}, lost {planted} in {steps} steps: {:?}",
+        ids(&answer)
+    );
 }
 
 fn light() -> Plan {
@@ -41,7 +51,13 @@ fn light() -> Plan {
 
 #[test]
 fn a_healthy_job_has_nothing_to_find() {
-    for plan in [Plan::healthy().ranks(4), light(), light().sharded(), light().with_cuda_graph(), light().with_sync_rows()] {
+    for plan in [
+        Plan::healthy().ranks(4),
+        light(),
+        light().sharded(),
+        light().with_cuda_graph(),
+        light().with_sync_rows(),
+    ] {
         let (answer, _) = analyze(&plan);
         assert!(answer.findings.is_empty(), "{:?} {plan:?}", ids(&answer));
         assert!(answer.verdict.starts_with("Healthy"), "{}", answer.verdict);
@@ -72,7 +88,8 @@ fn slow_data_loading_is_found() {
 
 #[test]
 fn small_kernels_are_found() {
-    first(&light().with_small_kernels(400), "small_kernels");
+    // Captured in a graph they still run on the GPU, which is the other half of what they cost.
+    first_worth(&light().with_small_kernels(400), "small_kernels", 4);
 }
 
 #[test]
@@ -106,11 +123,7 @@ fn a_late_rank_is_found_whatever_makes_it_late() {
 fn memory_is_found_full_or_in_pieces() {
     first(&light().with_memory_near_limit(1, 500_000_000), "memory_near_limit");
     let (answer, _) = analyze(&light().with_fragmentation(1, 3_000_000));
-    assert!(
-        answer.findings.iter().any(|finding| finding.id == "memory_fragmented"),
-        "{:?}",
-        ids(&answer)
-    );
+    assert!(answer.findings.iter().any(|finding| finding.id == "memory_fragmented"), "{:?}", ids(&answer));
 }
 
 #[test]

@@ -1,0 +1,175 @@
+//! `gpuscope analyze`: everything at once, a screenful for people and a report for later.
+
+use std::path::{Path, PathBuf};
+
+use gpuscope_analysis::Analyze;
+use gpuscope_analysis::analyze::{AnalyzeAnswer, TopCollective, TopKernel};
+use gpuscope_analysis::findings::Finding;
+use gpuscope_job::Outcome;
+use gpuscope_report::summary::{self, Item, List, Share, Summary};
+use gpuscope_report::units;
+
+use super::{ask, options};
+use crate::Console;
+use crate::args::{Asked, OutputArgs};
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+/// Where the report goes unless told otherwise.
+const REPORT: &str = "gpuscope-report.html";
+
+/// What fits a screen.
+const FINDINGS: usize = 3;
+const KERNELS: usize = 3;
+const COLLECTIVES: usize = 2;
+
+pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    let output = Output::new(&asked.output)?;
+    let outcome = ask(&Analyze, asked, options(asked, console)?, &output)?;
+    let OutputArgs { json, csv, table, .. } = &asked.output;
+    if *json || *csv || table.is_some() {
+        output.write("analyze", &outcome, console)?;
+        return Ok(Exit::DONE);
+    }
+    let report = asked.output.output.clone().unwrap_or_else(|| PathBuf::from(REPORT));
+    let to_file = OutputArgs { output: Some(report.clone()), ..asked.output.clone() };
+    let written = Output::new(&to_file)?.write("analyze", &outcome, console);
+    // A folder that cannot be written to is no reason to keep the answer back, unless a file was asked for.
+    let report = match written {
+        Ok(()) => Some(report.as_path()),
+        Err(failure) if asked.output.output.is_some() => return Err(failure),
+        Err(_) => None,
+    };
+    show(&outcome, &asked.traces, report, &output, console)?;
+    Ok(Exit::DONE)
+}
+
+/// The screenful.
+pub(crate) fn show(
+    outcome: &Outcome<AnalyzeAnswer>,
+    traces: &[String],
+    report: Option<&Path>,
+    output: &Output<'_>,
+    console: &mut Console<'_>,
+) -> Result<(), Failure> {
+    let answer = &outcome.answer;
+    let paths = quoted(traces);
+    let summary = Summary {
+        headline: headline(outcome, &paths),
+        verdict: answer.verdict.clone(),
+        figures: figures(answer),
+        bar: bar(answer),
+        lists: vec![findings(answer, &paths), kernels(answer), collectives(answer)],
+        closing: closing(outcome, report, &paths),
+    };
+    Ok(summary::write(&summary, output.style(console), &mut console.out)?)
+}
+
+fn headline(outcome: &Outcome<AnalyzeAnswer>, paths: &str) -> String {
+    let events: u64 = outcome.inputs.iter().map(|input| input.events).sum();
+    let ranks = outcome.inputs.len();
+    let ranks = if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") };
+    format!("{paths} · {ranks} · {} steps · {} events", outcome.answer.step.steps, units::count(events as i64))
+}
+
+/// Paths as a shell would take them.
+fn quoted(traces: &[String]) -> String {
+    let quote = |path: &String| {
+        let plain = path.chars().all(|c| c.is_alphanumeric() || "/._-+=:@%~".contains(c));
+        if plain && !path.is_empty() { path.clone() } else { format!("'{}'", path.replace('\'', "'\\''")) }
+    };
+    let all: Vec<String> = traces.iter().map(quote).collect();
+    all.join(" ")
+}
+
+fn figures(answer: &AnalyzeAnswer) -> String {
+    let step = &answer.step;
+    let Some(median) = step.median_ns else { return "No steps are marked in these traces.".to_owned() };
+    let mut parts = vec![format!("Step {} median", units::duration(median.0))];
+    parts.extend(step.p99_ns.map(|p99| format!("{} p99", units::duration(p99.0))));
+    if answer.breakdown.ranks.len() > 1 {
+        parts.push(format!("ranks differ by {:.1} %", step.spread_pct));
+    }
+    if step.inferred {
+        parts.push("steps are inferred".to_owned());
+    }
+    parts.join(" · ")
+}
+
+fn bar(answer: &AnalyzeAnswer) -> Vec<Share> {
+    let step = &answer.step;
+    vec![
+        Share { label: "computation", pct: step.computation_pct, fill: '█', color: "32" },
+        Share { label: "communication", pct: step.exposed_comm_pct, fill: '▓', color: "33" },
+        Share { label: "copies", pct: step.exposed_memcpy_pct, fill: '▒', color: "36" },
+        Share { label: "idle", pct: step.idle_pct, fill: '░', color: "31" },
+    ]
+}
+
+fn findings(answer: &AnalyzeAnswer, paths: &str) -> List {
+    let shown = || answer.findings.iter().take(FINDINGS);
+    let item = |(i, finding): (usize, &Finding)| Item {
+        text: format!("{} {}", i + 1, finding.title),
+        value: match (finding.gain_ns, finding.gain_pct) {
+            (Some(ns), Some(pct)) => format!("{} {pct:.0} %", units::duration(ns.0)),
+            _ => "–".to_owned(),
+        },
+        more: Some(format!("  see: {} {paths}", finding.command)),
+    };
+    let mut items: Vec<Item> = shown().enumerate().map(item).collect();
+    let worth = shown().filter(|finding| finding.gain_ns.is_some()).count();
+    if let (true, Some(ns), Some(pct)) = (worth > 1, answer.joint_gain_ns, answer.joint_gain_pct) {
+        items.push(Item {
+            text: format!("  the first {worth} together"),
+            value: format!("{} {pct:.0} %", units::duration(ns.0)),
+            more: None,
+        });
+    }
+    List { title: "What to do".to_owned(), heading: "saves of a step".to_owned(), items }
+}
+
+fn kernels(answer: &AnalyzeAnswer) -> List {
+    let item = |kernel: &TopKernel| Item {
+        text: match &kernel.operator {
+            Some(operator) => format!("{operator}: {}", kernel.name),
+            None => kernel.name.clone(),
+        },
+        value: format!("{} {:4.1} %", units::duration(kernel.sum_ns.0), kernel.pct),
+        more: None,
+    };
+    List {
+        title: "Kernels".to_owned(),
+        heading: "of GPU time".to_owned(),
+        items: answer.top_kernels.iter().take(KERNELS).map(item).collect(),
+    }
+}
+
+fn collectives(answer: &AnalyzeAnswer) -> List {
+    let item = |collective: &TopCollective| {
+        let mut words = vec![collective.name.clone()];
+        words.extend(collective.group.as_ref().map(|group| format!("group {group}")));
+        words.extend(collective.size_bytes.map(units::bytes));
+        words.extend(collective.bus_gb_per_s.map(|speed| format!("{speed:.0} GB/s")));
+        words.extend(collective.last_rank.map(|rank| format!("rank {rank} last")));
+        Item { text: words.join(" · "), value: units::duration(collective.exposed_ns.0), more: None }
+    };
+    List {
+        title: "Collectives".to_owned(),
+        heading: "exposed".to_owned(),
+        items: answer.top_collectives.iter().take(COLLECTIVES).map(item).collect(),
+    }
+}
+
+fn closing(outcome: &Outcome<AnalyzeAnswer>, report: Option<&Path>, paths: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    match outcome.quality.len() {
+        0 => {}
+        1 => lines.push(format!("Data: {}", outcome.quality[0].message)),
+        n => lines.push(format!("Data: {n} notes, see gpuscope check {paths}")),
+    }
+    match report {
+        Some(report) => lines.push(format!("Report: {}", report.display())),
+        None => lines.push(format!("No report: {REPORT} cannot be written here; name a file with -o")),
+    }
+    lines
+}

@@ -1,9 +1,12 @@
 //! Jobs with a planted truth, written to files, read back, and answered for exactly.
 
+mod answers;
+mod collectives;
 mod everything;
 mod figures;
 mod idle;
 mod plans;
 mod planted;
 mod selected;
+mod stragglers;
 mod warnings;

@@ -19,7 +19,7 @@ mod rows;
 mod summary;
 mod table;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod text;
 
 use gpuscope_trace::{Quality, View};

@@ -112,7 +112,7 @@ impl Question for Stragglers {
         let counted = Counted::of(&matched);
         let mut ranks = as_written(&matched, &counted);
         let late = Lateness::new(&matched, &arrivals).all(|i| counted.has(i));
-        let run = run_length(&matched, &offsets);
+        let run = work.iter().map(|work| work.span).max().unwrap_or(Ns::ZERO);
         own(&mut ranks, &matched, &late, run);
         for i in 0..ranks.len() {
             if ranks[i].late {
@@ -181,14 +181,6 @@ fn as_written(matched: &Matched, counted: &Counted) -> Vec<RankStraggler> {
         ranks[collective.first_part().member as usize].arrived_first += 1;
     }
     ranks
-}
-
-/// From the first start to the last end of all that is matched.
-fn run_length(matched: &Matched, offsets: &Offsets) -> Ns {
-    let time = |member: u32, time: Ns| offsets.aligned(member, time);
-    let first = matched.parts.iter().map(|part| time(part.member, part.start)).min();
-    let last = matched.parts.iter().map(|part| time(part.member, part.end())).max();
-    first.zip(last).map_or(Ns::ZERO, |(first, last)| last - first)
 }
 
 /// The figures that take clocks and inheritance into account.

@@ -142,6 +142,10 @@ impl Sample {
         self
     }
 
+    pub(crate) fn intern(&mut self, text: &str) -> gpuscope_trace::StrId {
+        self.builder.strings().intern(text.as_bytes())
+    }
+
     pub(crate) fn about(mut self, fill: impl FnOnce(&mut gpuscope_trace::Metadata)) -> Sample {
         fill(self.builder.metadata_mut());
         self

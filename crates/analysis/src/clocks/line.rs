@@ -59,9 +59,10 @@ impl Bounds {
         let best = peak(-STEEPEST, STEEPEST, |slope| hulls.room(slope));
         let room = hulls.room(best);
         if room < -ROUNDING {
+            // No function keeps the bounds, so none is preferred to "not off at all".
             let half_widths = [first, f64::midpoint(first, last), last].map(|x| (x, -room));
-            let offset = f64::midpoint(hulls.least(best), hulls.most(best));
-            return Some(Line { origin, offset, slope: best, half_widths, contradiction: Some(-room) });
+            let origin = (origin.0, 0);
+            return Some(Line { origin, offset: 0.0, slope: 0.0, half_widths, contradiction: Some(-room) });
         }
         let slack = -room.min(0.0);
         let possible = |slope: f64| hulls.room(slope) + slack >= 0.0;

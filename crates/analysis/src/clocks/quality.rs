@@ -34,7 +34,7 @@ impl Offsets {
         let message = match found.contradiction_ns {
             Some(by) => format!(
                 "the clock of {whose} fits no even course against rank {}: collectives contradict each other by {}; \
-                 matched wrongly, or the clock was set during the run",
+                 matched wrongly, or the clock was set during the run; it is not aligned",
                 found.reference_rank,
                 us(by.0)
             ),

@@ -55,7 +55,6 @@ impl CollectivesAnswer {
                     s.incomplete as i64
                 })
             })
-            .text("dtype", "Type of the elements", |s| s.dtype.as_deref().map(str::to_owned))
             .build()
     }
 
@@ -70,17 +69,9 @@ impl CollectivesAnswer {
             .int("last_rank", Unit::None, "The rank that came last", |c| c.last_rank.map(i64::from))
             .int("behind_ns", Unit::Ns, "How far behind the one before it", |c| c.behind_ns.map(|ns| ns.0))
             .int("ranks", Unit::Count, "Ranks that are there", |c| c.ranks.len() as i64)
-            .int("group_size", Unit::None, "Ranks in the group", |c| c.group_size)
             .int("step", Unit::None, "The step that launched it", |c| c.step)
             .int("source_rank", Unit::None, "Who sent", |c| c.source_rank.map(i64::from))
             .int("destination_rank", Unit::None, "Who received", |c| c.destination_rank.map(i64::from))
-            .int("skew_start_ns", Unit::Ns, "Last start less first, clocks as they are", |c| {
-                c.skew_start_ns.0
-            })
-            .int("skew_end_ns", Unit::Ns, "Last end less first, clocks as they are", |c| c.skew_end_ns.0)
-            .int("half_width_ns", Unit::Ns, "What is smaller the clocks do not tell", |c| c.half_width_ns.0)
-            .float("algo_gb_per_s", Unit::GigabytesPerSecond, "Message over transfer", |c| c.algo_gb_per_s)
-            .text("dtype", "Type of the elements", |c| c.dtype.as_deref().map(str::to_owned))
             .build()
     }
 }

@@ -16,6 +16,7 @@ impl Tabular for StragglersAnswer {
             .int("inherited_ns", Unit::Ns, "Late because it had itself waited elsewhere", |r| {
                 r.inherited_ns.0
             })
+            .int("wait_ns", Unit::Ns, "What it waited for others, clocks as they are", |r| r.wait_ns.0)
             .int("last", Unit::Count, "How often it was last for certain", |r| r.last as i64)
             .int("collectives", Unit::Count, "Collectives it shares with others here", |r| {
                 r.collectives as i64
@@ -27,16 +28,9 @@ impl Tabular for StragglersAnswer {
                 r.cause.as_ref().map(|cause| cause.why.label().to_owned())
             })
             .int("inherited_from", Unit::None, "Whom it had waited for", |r| r.inherited_from.map(i64::from))
-            .int("wait_ns", Unit::Ns, "What it waited for others, clocks as they are", |r| r.wait_ns.0)
-            .int("arrived_last", Unit::Count, "How often it was last, clocks as they are", |r| {
-                r.arrived_last as i64
-            })
-            .int("arrived_first", Unit::Count, "How often it was first, clocks as they are", |r| {
-                r.arrived_first as i64
-            })
             .build();
         let notes = Table::of("notes", "In words", &self.notes)
-            .text("note", "What the figures mean", |n| n.clone())
+            .text("message", "What the figures mean", |n| n.clone())
             .build();
         let mut tables = vec![ranks, notes];
         if self.clocks.iter().any(|clock| clock.offset_ns.0 != 0) {

@@ -29,6 +29,8 @@ impl std::ops::AddAssign for Amount {
 #[derive(Clone, Debug, Default)]
 pub struct Work {
     pub(super) total: Amount,
+    /// From the first start to the last end of all GPU work.
+    pub(super) span: Ns,
     /// By step number.
     pub(super) steps: BTreeMap<i64, Amount>,
     /// Computing kernels by name, the longest in sum.
@@ -43,9 +45,13 @@ impl Work {
         let mut names: FxHashMap<StrId, Ns> = FxHashMap::default();
         let mut busy_until: BTreeMap<i64, Ns> = BTreeMap::new();
         let mut cursor = steps.cursor();
+        let first_start = view.gpu().next().map_or(Ns::ZERO, |first| first.start);
         for event in view.gpu() {
             let launched = view.launch_start(event.row);
-            let until = busy_until.entry(view.device(event.row)).or_insert(event.start);
+            let step = launched.and_then(|launched| cursor.at(launched));
+            // Before its first work a device waits from the beginning of the step.
+            let from = step.map_or(event.start, |step| steps[step].start);
+            let until = busy_until.entry(view.device(event.row)).or_insert(from);
             let idle = launched.map_or(Ns::ZERO, |launched| launched.min(event.start) - *until);
             *until = event.end.max(*until);
             let mut amount = Amount { host: idle.max(Ns::ZERO), ..Amount::default() };
@@ -54,7 +60,8 @@ impl Work {
                 *names.entry(view.trace.name_id(event.row)).or_default() += event.dur();
             }
             work.total += amount;
-            if let Some(step) = launched.and_then(|launched| cursor.at(launched)) {
+            work.span = work.span.max(event.end - first_start);
+            if let Some(step) = step {
                 by_step[step] += amount;
             }
         }

@@ -1,5 +1,7 @@
 //! Jobs with a planted truth, written to files, read back, and answered for exactly.
 
+mod answers;
+mod collectives;
 mod everything;
 mod figures;
 mod findings;
@@ -8,4 +10,5 @@ mod memory;
 mod plans;
 mod planted;
 mod selected;
+mod stragglers;
 mod warnings;

@@ -1,0 +1,165 @@
+//! Every collective over all ranks, and what is the same instant on their clocks, as planted.
+
+use std::collections::BTreeMap;
+
+use gpuscope_analysis::clocks::RankClock;
+use gpuscope_analysis::collectives::{CollectiveRow, CollectivesAnswer};
+use gpuscope_analysis::{Collectives, Stragglers};
+use gpuscope_testkit::{CollectiveTruth, JOB_START_NS, Plan, Truth};
+use gpuscope_trace::Code;
+
+use crate::answers::ask;
+use crate::plans::{mixtures, plans};
+
+type Peers = Option<(u32, u32)>;
+
+/// The planted parts of each collective that are in the files, by group, peers and number.
+fn planted(truth: &Truth) -> BTreeMap<(String, Peers, u64), Vec<(u32, &CollectiveTruth)>> {
+    let mut rows: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for rank in truth.ranks.iter().filter(|rank| rank.written) {
+        for part in &rank.collectives {
+            let key = (part.group.clone(), part.peers, part.seq);
+            rows.entry(key).or_default().push((rank.rank, part));
+        }
+    }
+    rows
+}
+
+fn peers(row: &CollectiveRow) -> Peers {
+    row.source_rank.zip(row.destination_rank)
+}
+
+#[test]
+fn every_collective_is_matched_as_planted() {
+    let all = plans().into_iter().map(|(label, plan)| (label.to_owned(), plan));
+    for (label, plan) in all.chain(mixtures().map(|plan| (format!("{plan:?}"), plan))) {
+        let (truth, outcome) = ask(&plan, &Collectives);
+        let planted = planted(&truth);
+        // Told apart by the start of the first rank's part: no rank is in two collectives at once.
+        let mut found: BTreeMap<(u32, i64), &CollectiveRow> = BTreeMap::new();
+        for row in &outcome.answer.collectives {
+            found.insert((row.ranks[0].rank, row.ranks[0].start_ns.0), row);
+        }
+        assert_eq!(found.len(), planted.len(), "{label}");
+        for ((group, of, _), parts) in planted {
+            let row = found[&(parts[0].0, parts[0].1.start_ns)];
+            let ranks: Vec<_> =
+                row.ranks.iter().map(|rank| (rank.rank, rank.start_ns.0, rank.dur_ns.0)).collect();
+            let expected: Vec<_> =
+                parts.iter().map(|(rank, part)| (*rank, part.start_ns, part.dur_ns)).collect();
+            assert_eq!(ranks, expected, "{label}");
+            assert_eq!((row.group.as_deref(), peers(row)), (Some(group.as_str()), of), "{label}");
+            let members = of.map_or(parts[0].1.group_ranks.len(), |_| 2);
+            assert_eq!(row.complete, parts.len() == members, "{label}");
+            assert_eq!(row.size_bytes, Some(2 * size(parts[0].1)), "{label}");
+        }
+    }
+}
+
+fn size(part: &CollectiveTruth) -> i64 {
+    if part.name == "_allgather_base" { part.out_elements } else { part.in_elements }
+}
+
+/// Two hosts, and what their clocks are off by.
+fn two_hosts(plan: Plan, offset_ns: i64, drift_ppb: i64) -> Plan {
+    let plan = Plan { ranks: 16, steps: 4, layers: 4, ..plan };
+    (8..16).fold(plan, |plan, rank| plan.with_clock(rank, offset_ns, drift_ppb))
+}
+
+/// How far a rank's clock truly is ahead of rank 0's when it shows `shown`.
+fn truly_ahead(truth: &Truth, rank: u32, shown: i64) -> i64 {
+    let of = |rank: u32| truth.ranks[rank as usize].clock;
+    let clock = of(rank);
+    // Inverts the clock to within a nanosecond.
+    let elapsed = i128::from(shown - clock.offset_ns - JOB_START_NS);
+    let true_ns =
+        JOB_START_NS + (elapsed * 1_000_000_000 / (1_000_000_000 + i128::from(clock.drift_ppb))) as i64;
+    shown - of(0).shows(true_ns)
+}
+
+fn check_alignment(label: &str, truth: &Truth, answer: &CollectivesAnswer) {
+    let clocks: BTreeMap<u32, &RankClock> = answer.clocks.iter().map(|clock| (clock.rank, clock)).collect();
+    assert!(answer.clocks.iter().all(|clock| clock.reference_rank == 0), "{label}: {:#?}", answer.clocks);
+    for row in &answer.collectives {
+        for rank in &row.ranks {
+            let clock = clocks[&rank.rank];
+            let ahead = rank.start_ns.0 - rank.aligned_start_ns.0;
+            let wrong = (ahead - truly_ahead(truth, rank.rank, rank.start_ns.0)).abs();
+            assert!(wrong <= clock.half_width_ns.0, "{label}, rank {}: {wrong} {clock:?}", rank.rank);
+        }
+    }
+}
+
+#[test]
+fn clocks_that_are_off_and_drift_are_aligned_to_within_the_half_width() {
+    for (label, plan) in [
+        ("replicated", Plan::healthy()),
+        ("sharded", Plan::healthy().sharded()),
+        ("pipeline", Plan::healthy().pipeline(2, 4)),
+        ("straggler", Plan::healthy().with_straggler(9, 130)),
+    ] {
+        for (offset, drift) in [(0, 0), (7_000_000, 0), (-3_000_000_000, 40_000), (250_000, -200_000)] {
+            let plan = two_hosts(plan.clone(), offset, drift);
+            let (truth, outcome) = ask(&plan, &Collectives);
+            let answer = &outcome.answer;
+            let label = format!("{label}, {offset} ns, {drift} ppb");
+            check_alignment(&label, &truth, answer);
+            let clock = &answer.clocks[15];
+            assert!(answer.clocks[..8].iter().all(|clock| clock.half_width_ns.0 == 0), "{label}");
+            let known = clock.offset_ns.0.abs() > clock.half_width_ns.0;
+            let warned = outcome.quality.iter().any(|entry| entry.code == Code::ClockSkew);
+            assert_eq!(warned, known, "{label}: {clock:?}");
+            if offset.abs() > 20_000_000 {
+                assert!(known && clock.half_width_ns.0 < 20_000_000, "{label}: {clock:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn ranks_of_one_host_with_clocks_of_their_own_are_told_apart() {
+    let plan = Plan::healthy().ranks(4).layers(4).with_clock(2, 9_000_000, 0);
+    let (truth, outcome) = ask(&plan, &Collectives);
+    check_alignment("torn host", &truth, &outcome.answer);
+    let messages: Vec<_> = outcome.quality.iter().filter(|entry| entry.code == Code::ClockSkew).collect();
+    assert!(messages.iter().any(|entry| entry.message.contains("do not share a clock")), "{messages:#?}");
+    assert!(messages.iter().any(|entry| entry.rank == Some(2)), "{messages:#?}");
+}
+
+#[test]
+fn a_shifted_clock_changes_neither_lateness_nor_aligned_times() {
+    for plan in
+        [Plan::healthy().with_straggler(9, 130), Plan::healthy().pipeline(2, 4).with_straggler(3, 140)]
+    {
+        let plans = [0, 1_234_567, -8_000_000_000].map(|offset| two_hosts(plan.clone(), offset, 0));
+        let answers = plans.each_ref().map(|plan| ask(plan, &Collectives).1.answer);
+        let aligned = |answer: &CollectivesAnswer| -> Vec<(u32, i64)> {
+            let mut parts: Vec<_> = answer
+                .collectives
+                .iter()
+                .flat_map(|row| row.ranks.iter().map(|rank| (rank.rank, rank.aligned_start_ns.0)))
+                .collect();
+            parts.sort_unstable();
+            parts
+        };
+        let [first, others @ ..] = answers.each_ref().map(aligned);
+        assert!(others.iter().all(|other| *other == first));
+        let late = plans.each_ref().map(|plan| {
+            let answer = ask(plan, &Stragglers).1.answer;
+            let own: Vec<i64> = answer.ranks.iter().map(|rank| rank.own_lateness_ns.0).collect();
+            (answer.latest_rank, own)
+        });
+        assert!(late.iter().all(|other| *other == late[0]), "{late:?}");
+        assert!(late[0].0.is_some());
+    }
+}
+
+#[test]
+fn the_straggler_is_found_whatever_the_clocks_say() {
+    for (offset, drift) in [(0, 0), (-40_000_000, 30_000), (2_000_000_000, -120_000)] {
+        let plan = two_hosts(Plan::healthy().with_straggler(11, 125), offset, drift);
+        let (truth, outcome) = ask(&plan, &Stragglers);
+        assert_eq!(truth.latest_rank, Some(11));
+        assert_eq!(outcome.answer.latest_rank, Some(11), "{:#?}", outcome.answer.notes);
+    }
+}

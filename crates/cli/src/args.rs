@@ -106,6 +106,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// What each operator launches, and how long it takes to get there
+    #[command(after_help = examples::OP_KERNELS)]
+    OpKernels(Asked),
     /// How much memory was taken, when most, and by whom
     #[command(after_help = examples::MEMORY)]
     Memory {
@@ -124,6 +127,9 @@ pub(crate) enum Command {
         /// Only those of the host
         #[arg(long)]
         cpu: bool,
+        /// Also which kernels ran under them
+        #[arg(long)]
+        kernels: bool,
         #[command(flatten)]
         asked: Asked,
     },

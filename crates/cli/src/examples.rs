@@ -58,6 +58,11 @@ Examples:
   gpuscope patterns traces/ --rank 0
   gpuscope patterns rank0.json.gz --operator aten::linear --min-pattern-len 2";
 
+pub(crate) const OP_KERNELS: &str = "\
+Examples:
+  gpuscope op-kernels rank0.json.gz
+  gpuscope op-kernels traces/ --rank 0 --csv";
+
 pub(crate) const MEMORY: &str = "\
 Examples:
   gpuscope memory traces/                  recorded with profile_memory=True
@@ -66,7 +71,8 @@ Examples:
 
 pub(crate) const ANNOTATIONS: &str = "\
 Examples:
-  gpuscope annotations traces/ --gpu";
+  gpuscope annotations traces/ --gpu
+  gpuscope annotations rank0.json.gz --kernels --csv --table kernels";
 
 pub(crate) const DIFF: &str = "\
 Examples:
@@ -117,6 +123,7 @@ mod tests {
             QUEUE,
             BANDWIDTH,
             PATTERNS,
+            OP_KERNELS,
             MEMORY,
             ANNOTATIONS,
             DIFF,

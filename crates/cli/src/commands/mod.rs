@@ -13,6 +13,7 @@ mod kernels;
 mod launches;
 mod limits;
 mod memory;
+mod op_kernels;
 mod overlap;
 mod patterns;
 mod queue;
@@ -49,8 +50,11 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Patterns { asked, operator, min_pattern_len, top_k } => {
             patterns::run(&asked, &Patterns { operator, min_length: min_pattern_len, top: top_k }, console)
         }
+        Command::OpKernels(asked) => op_kernels::run(&asked, console),
         Command::Memory { asked, series } => memory::run(&asked, series, console),
-        Command::Annotations { asked, gpu, cpu } => annotations::run(&asked, gpu, cpu, console),
+        Command::Annotations { asked, gpu, cpu, kernels } => {
+            annotations::run(&asked, (gpu, cpu), kernels, console)
+        }
         Command::Diff(asked) => diff::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),
         Command::Demo(demo) => demo::run(&demo, console),

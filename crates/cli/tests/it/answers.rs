@@ -36,6 +36,7 @@ snapshot!(queue, "queue", "--series");
 snapshot!(bandwidth, "bandwidth");
 snapshot!(patterns, "patterns", "--operator", "ProfilerStep", "--min-pattern-len", "1");
 snapshot!(annotations, "annotations");
+snapshot!(annotations_kernels, "annotations", "--cpu", "--kernels");
 snapshot!(check, "check");
 
 #[test]
@@ -54,6 +55,18 @@ fn diff() {
     let alone = folder.run(&["diff", "@a.json"]);
     assert_eq!(alone.exit, 2);
     assert!(alone.err.contains("two runs"), "{}", alone.err);
+}
+
+#[test]
+fn op_kernels() {
+    let folder = Folder::new();
+    let text = rank(0).cpu_op("aten::mm", 500..4_500).cpu_op("aten::mm", 100_500..103_000);
+    folder.write("rank0.json", text.to_json());
+    let table = folder.run(&["op-kernels", "@rank0.json"]);
+    assert_eq!((table.exit, table.err.as_str()), (0, ""));
+    insta::assert_snapshot!("op_kernels_table", table.out);
+    let json = folder.run(&["op-kernels", "@rank0.json", "--json"]).json();
+    insta::assert_json_snapshot!("op_kernels_json", json["data"]);
 }
 
 #[test]

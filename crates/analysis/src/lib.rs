@@ -4,6 +4,7 @@
 pub mod annotations;
 pub mod bandwidth;
 pub mod breakdown;
+pub mod counters;
 mod cover;
 pub mod diff;
 mod doing;
@@ -36,6 +37,7 @@ use serde::Serialize;
 pub use annotations::Annotations;
 pub use bandwidth::Bandwidth;
 pub use breakdown::Breakdown;
+pub use counters::Counters;
 pub use diff::Diff;
 pub use idle::Idle;
 pub use info::Info;

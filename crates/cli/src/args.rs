@@ -118,6 +118,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// What hardware counters measured, operator by operator
+    #[command(after_help = examples::COUNTERS)]
+    Counters(Asked),
     /// How long the stretches took that somebody named
     #[command(after_help = examples::ANNOTATIONS)]
     Annotations {

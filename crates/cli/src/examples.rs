@@ -69,6 +69,11 @@ Examples:
   gpuscope memory timeline.raw.json.gz     a file of export_memory_timeline
   gpuscope memory rank0.json.gz --series --csv --table series";
 
+pub(crate) const COUNTERS: &str = "\
+Examples:
+  gpuscope counters rank0.json.gz
+  gpuscope counters rank0.json.gz --csv --table ops";
+
 pub(crate) const ANNOTATIONS: &str = "\
 Examples:
   gpuscope annotations traces/ --gpu
@@ -125,6 +130,7 @@ mod tests {
             PATTERNS,
             OP_KERNELS,
             MEMORY,
+            COUNTERS,
             ANNOTATIONS,
             DIFF,
             CHECK,

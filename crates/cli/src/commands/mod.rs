@@ -5,6 +5,7 @@ mod bandwidth;
 mod breakdown;
 mod check;
 mod completions;
+mod counters;
 mod demo;
 mod diff;
 mod idle;
@@ -52,6 +53,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         }
         Command::OpKernels(asked) => op_kernels::run(&asked, console),
         Command::Memory { asked, series } => memory::run(&asked, series, console),
+        Command::Counters(asked) => counters::run(&asked, console),
         Command::Annotations { asked, gpu, cpu, kernels } => {
             annotations::run(&asked, (gpu, cpu), kernels, console)
         }

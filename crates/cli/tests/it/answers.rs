@@ -70,6 +70,24 @@ fn op_kernels() {
 }
 
 #[test]
+fn counters() {
+    let folder = Folder::new();
+    let measured = rank(0)
+        .cpu_op("aten::mm", 500..4_500)
+        .span("cuda_profiler_range", "gemm", 0..10)
+        .arg("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 4096);
+    folder.write("rank0.json", measured.to_json());
+    let table = folder.run(&["counters", "@rank0.json"]);
+    assert_eq!((table.exit, table.err.as_str()), (0, ""));
+    insta::assert_snapshot!("counters_table", table.out);
+    let ran = folder.run(&["counters", "@rank0.json", "--json"]);
+    insta::assert_json_snapshot!("counters_json", ran.json()["data"]);
+    assert!(ran.codes().contains(&"unlinked_counters".to_owned()), "{:?}", ran.codes());
+    let none = folder.write("none.json", rank(0).to_json()).run(&["counters", "@none.json", "--json"]);
+    assert!(none.codes().contains(&"no_counters".to_owned()), "{:?}", none.codes());
+}
+
+#[test]
 fn memory() {
     let text = rank(0)
         .python("train.py(3): main", 0..180_000, 1, None)

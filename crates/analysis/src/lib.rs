@@ -24,6 +24,7 @@ pub mod queue;
 mod sm_fill;
 pub mod step_time;
 pub mod temporal;
+mod weighted;
 
 #[cfg(test)]
 mod properties;

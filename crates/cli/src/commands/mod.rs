@@ -20,7 +20,7 @@ mod patterns;
 mod queue;
 mod temporal;
 
-use gpuscope_analysis::{Patterns, Question};
+use gpuscope_analysis::{Patterns, Question, Queue};
 use gpuscope_job::{JobOptions, Outcome, Run};
 use gpuscope_trace::{Criteria, KindRules, Ns, StepMarker};
 use regex_lite::Regex;
@@ -46,7 +46,9 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Launches { asked, runtime_cutoff_us, launch_delay_cutoff_us } => {
             launches::run(&asked, runtime_cutoff_us, launch_delay_cutoff_us, console)
         }
-        Command::Queue { asked, series } => queue::run(&asked, series, console),
+        Command::Queue { asked, series, max_queue_length } => {
+            queue::run(&asked, Queue { series, max_length: max_queue_length }, console)
+        }
         Command::Bandwidth { asked, series } => bandwidth::run(&asked, series, console),
         Command::Patterns { asked, operator, min_pattern_len, top_k } => {
             patterns::run(&asked, &Patterns { operator, min_length: min_pattern_len, top: top_k }, console)

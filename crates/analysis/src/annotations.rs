@@ -2,6 +2,10 @@
 //!
 //! Annotations by name: those of the host (`record_function`, profiler steps included) or their shadows on the
 //! GPU, which last from the first GPU event launched inside to the last.
+//!
+//! If asked for, also which kernels ran under which annotation; see [`kernels`].
+
+pub mod kernels;
 
 use gpuscope_table::{Table, Tabular, Unit};
 use gpuscope_trace::{Class, Ns, StrId, View};
@@ -10,6 +14,8 @@ use serde::Serialize;
 
 use crate::Question;
 use crate::durations::Durations;
+
+pub use kernels::AnnotatedKernel;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AnnotationRow {
@@ -28,6 +34,9 @@ pub struct AnnotationRow {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct AnnotationsAnswer {
     pub rows: Vec<AnnotationRow>,
+    /// If asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kernels: Option<Vec<AnnotatedKernel>>,
 }
 
 impl Tabular for AnnotationsAnswer {
@@ -43,30 +52,37 @@ impl Tabular for AnnotationsAnswer {
             .float("std_ns", Unit::Ns, "Sample standard deviation", |r| r.std_ns)
             .text("name", "The annotation", |r| r.name.clone())
             .build();
-        vec![rows]
+        std::iter::once(rows).chain(self.kernels.as_deref().map(kernels::table)).collect()
     }
 }
 
-/// Which annotations.
+/// Whose annotations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Annotations {
+pub enum Whose {
     #[default]
     Host,
     Gpu,
     Both,
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Annotations {
+    pub whose: Whose,
+    /// Also which kernels ran under them.
+    pub kernels: bool,
+}
+
 impl Question for Annotations {
-    type Local = Vec<AnnotationRow>;
+    type Local = AnnotationsAnswer;
     type Answer = AnnotationsAnswer;
 
-    fn local(&self, rank: u32, view: View<'_>) -> Vec<AnnotationRow> {
+    fn local(&self, rank: u32, view: View<'_>) -> AnnotationsAnswer {
         let trace = view.trace;
         let mut found: FxHashMap<(bool, StrId), Durations> = FxHashMap::default();
         for row in trace.rows().filter(|row| view.selection.has(*row)) {
             let gpu = match trace.class(row) {
-                Class::Annotation if *self != Annotations::Gpu => false,
-                Class::GpuAnnotation if *self != Annotations::Host => true,
+                Class::Annotation if self.whose != Whose::Gpu => false,
+                Class::GpuAnnotation if self.whose != Whose::Host => true,
                 _ => continue,
             };
             if let Some((start, end)) = trace.span(row) {
@@ -88,11 +104,16 @@ impl Question for Annotations {
             })
             .collect();
         rows.sort_by(|a, b| (b.sum_ns, &a.name, a.gpu).cmp(&(a.sum_ns, &b.name, b.gpu)));
-        rows
+        AnnotationsAnswer { rows, kernels: self.kernels.then(|| kernels::of(rank, view, self.whose)) }
     }
 
-    fn merge(&self, locals: Vec<Vec<AnnotationRow>>) -> AnnotationsAnswer {
-        AnnotationsAnswer { rows: locals.into_iter().flatten().collect() }
+    fn merge(&self, locals: Vec<AnnotationsAnswer>) -> AnnotationsAnswer {
+        let (rows, kernels): (Vec<_>, Vec<_>) =
+            locals.into_iter().map(|local| (local.rows, local.kernels.unwrap_or_default())).unzip();
+        AnnotationsAnswer {
+            rows: rows.into_iter().flatten().collect(),
+            kernels: self.kernels.then(|| kernels.into_iter().flatten().collect()),
+        }
     }
 }
 
@@ -109,11 +130,12 @@ mod tests {
             .host("gpu_user_annotation", "forward", 5..60)
             .host("cpu_op", "aten::mm", 0..5)
             .build();
-        let rows = |which: Annotations| -> Vec<(bool, u64, i64)> {
-            loaded.ask(&which).rows.iter().map(|row| (row.gpu, row.count, row.sum_ns.0)).collect()
+        let rows = |whose: Whose| -> Vec<(bool, u64, i64)> {
+            let answer = loaded.ask(&Annotations { whose, kernels: false });
+            answer.rows.iter().map(|row| (row.gpu, row.count, row.sum_ns.0)).collect()
         };
-        assert_eq!(rows(Annotations::Host), [(false, 2, 40)]);
-        assert_eq!(rows(Annotations::Gpu), [(true, 1, 55)]);
-        assert_eq!(rows(Annotations::Both), [(true, 1, 55), (false, 2, 40)]);
+        assert_eq!(rows(Whose::Host), [(false, 2, 40)]);
+        assert_eq!(rows(Whose::Gpu), [(true, 1, 55)]);
+        assert_eq!(rows(Whose::Both), [(true, 1, 55), (false, 2, 40)]);
     }
 }

@@ -63,16 +63,16 @@ impl Tabular for PatternsAnswer {
 impl Pattern {
     /// `operator | kernel | kernel ×3`
     fn text(&self) -> String {
-        let mut text = self.operator.clone();
-        for run in self.kernels.chunk_by(|a, b| a == b) {
-            text += " | ";
-            text += &run[0];
-            if run.len() > 1 {
-                text += &format!(" ×{}", run.len());
-            }
-        }
-        text
+        std::iter::once(self.operator.clone()).chain(runs(&self.kernels)).collect::<Vec<_>>().join(" | ")
     }
+}
+
+/// Names in a row, each once, with how often it repeats.
+pub(crate) fn runs(names: &[String]) -> impl Iterator<Item = String> {
+    names.chunk_by(|a, b| a == b).map(|run| match run.len() {
+        1 => run[0].clone(),
+        times => format!("{} ×{times}", run[0]),
+    })
 }
 
 #[derive(Clone, Debug)]

@@ -2,7 +2,9 @@
 //!
 //! The queue of a stream grows by one when a call that will put work on it begins, and shrinks by one when that
 //! work starts. At one instant all that grows it comes first. Lengths are taken after each change; `mean` is
-//! over the changes, `mean_time_weighted` over the time between them, which is what an observer would see.
+//! over the changes, `mean_time_weighted` and all of `over_time` over the time between them, which is what an
+//! observer would see. A queue as long as the driver allows holds up whoever launches next: `full_ns` is the time
+//! during which it was.
 
 use std::collections::BTreeMap;
 
@@ -11,6 +13,7 @@ use gpuscope_trace::{Ns, View};
 use serde::Serialize;
 
 use crate::Question;
+use crate::weighted::Weighted;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct StreamQueue {
@@ -24,9 +27,25 @@ pub struct StreamQueue {
     pub mean_time_weighted: f64,
     /// Time during which the queue was as long as it ever was.
     pub time_at_max_ns: Ns,
+    /// Time during which it was full, and its share of the time between the first and the last change.
+    pub full_ns: Ns,
+    pub full_pct: f64,
+    /// None if no time passed.
+    pub over_time: Option<LengthOverTime>,
     /// Length after each change, if asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<Vec<QueuePoint>>,
+}
+
+/// Lengths weighted by the time for which they lasted.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct LengthOverTime {
+    pub min: i64,
+    /// A quarter of the time the queue was no longer than this.
+    pub p25: i64,
+    pub median: i64,
+    pub p75: i64,
+    pub std: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -51,6 +70,17 @@ impl Tabular for QueueAnswer {
             .float("mean_time_weighted", Unit::Ratio, "Mean length over time", |s| s.mean_time_weighted)
             .int("points", Unit::Count, "How often the length changed", |s| s.points as i64)
             .int("time_at_max_ns", Unit::Ns, "Time during which it was longest", |s| s.time_at_max_ns.0)
+            .int("full_ns", Unit::Ns, "Time during which it was full", |s| s.full_ns.0)
+            .float("full_pct", Unit::Percent, "Its share of the time", |s| s.full_pct)
+            .int("p25", Unit::Count, "A quarter of the time no longer than this", |s| {
+                s.over_time.map(|over| over.p25)
+            })
+            .int("median", Unit::Count, "Half of the time no longer than this", |s| {
+                s.over_time.map(|over| over.median)
+            })
+            .int("p75", Unit::Count, "Three quarters of the time no longer than this", |s| {
+                s.over_time.map(|over| over.p75)
+            })
             .build();
         let points: Vec<(&StreamQueue, &QueuePoint)> = self
             .streams
@@ -71,10 +101,18 @@ impl Tabular for QueueAnswer {
     }
 }
 
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Queue {
     /// Keep the length after every change.
     pub series: bool,
+    /// A queue this long is full.
+    pub max_length: i64,
+}
+
+impl Default for Queue {
+    fn default() -> Self {
+        Queue { series: false, max_length: 1024 }
+    }
 }
 
 impl Question for Queue {
@@ -114,12 +152,17 @@ impl Queue {
             .collect();
         let max = points.iter().map(|point| point.length).max().unwrap_or(0);
         let sum: i64 = points.iter().map(|point| point.length).sum();
-        let (mut at_max, mut area) = (Ns::ZERO, 0i128);
+        let (mut at_max, mut full, mut area) = (Ns::ZERO, Ns::ZERO, 0i128);
+        let mut lengths = Weighted::default();
         for pair in points.windows(2) {
             let time = pair[1].time_ns - pair[0].time_ns;
             area += i128::from(pair[0].length) * i128::from(time.0);
+            lengths.add(pair[0].length.into(), time);
             if pair[0].length == max {
                 at_max += time;
+            }
+            if pair[0].length >= self.max_length {
+                full += time;
             }
         }
         let whole = match (points.first(), points.last()) {
@@ -135,6 +178,15 @@ impl Queue {
             mean: sum as f64 / points.len().max(1) as f64,
             mean_time_weighted: if whole > Ns::ZERO { area as f64 / whole.as_f64() } else { 0.0 },
             time_at_max_ns: at_max,
+            full_ns: full,
+            full_pct: full.pct_of(whole),
+            over_time: lengths.spread().map(|spread| LengthOverTime {
+                min: spread.min as i64,
+                p25: spread.quartiles[0] as i64,
+                median: spread.quartiles[1] as i64,
+                p75: spread.quartiles[2] as i64,
+                std: spread.deviation,
+            }),
             series: self.series.then_some(points),
         }
     }
@@ -154,7 +206,7 @@ mod tests {
             .kernel("b", 7, 30..40, 2)
             .kernel("unlaunched", 7, 50..60, None)
             .build();
-        let answer = loaded.ask(&Queue { series: true });
+        let answer = loaded.ask(&Queue { series: true, max_length: 2 });
         let stream = &answer.streams[0];
         let series: Vec<_> =
             stream.series.as_ref().unwrap().iter().map(|p| (p.time_ns.0, p.length)).collect();
@@ -162,6 +214,27 @@ mod tests {
         assert_eq!((stream.points, stream.max, stream.time_at_max_ns), (4, 2, Ns(0)));
         assert!((stream.mean - 1.0).abs() < 1e-12);
         assert!((stream.mean_time_weighted - 1.0).abs() < 1e-12);
+        assert_eq!((stream.full_ns, stream.over_time.map(|over| over.median)), (Ns(0), Some(1)));
+    }
+
+    #[test]
+    fn every_stream_says_how_long_it_was_full() {
+        let loaded = trace()
+            .call(1, 0..2)
+            .call(2, 10..12)
+            .call(3, 20..22)
+            .call(4, 30..32)
+            .kernel("a", 7, 50..60, 1)
+            .kernel("b", 7, 60..70, 2)
+            .kernel("c", 20, 90..100, 3)
+            .kernel("d", 20, 130..140, 4)
+            .build();
+        let streams = loaded.ask(&Queue { max_length: 2, ..Queue::default() }).streams;
+        let full: Vec<_> = streams.iter().map(|s| (s.stream, s.full_ns.0)).collect();
+        assert_eq!(full, [(7, 40), (20, 60)]);
+        assert!((streams[0].full_pct - 100.0 * 40.0 / 60.0).abs() < 1e-9);
+        let over = streams[1].over_time.unwrap();
+        assert_eq!((over.min, over.p25, over.median, over.p75), (1, 1, 2, 2));
     }
 
     #[test]

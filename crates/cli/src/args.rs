@@ -82,6 +82,9 @@ pub(crate) enum Command {
         /// Also the length after every change
         #[arg(long)]
         series: bool,
+        /// A queue this long is full and holds launches up
+        #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(i64).range(1..))]
+        max_queue_length: i64,
         #[command(flatten)]
         asked: Asked,
     },
@@ -109,6 +112,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// What each operator launches, and how long it takes to get there
+    #[command(after_help = examples::OP_KERNELS)]
+    OpKernels(Asked),
     /// How much memory was taken, when most, and by whom
     #[command(after_help = examples::MEMORY)]
     Memory {
@@ -118,6 +124,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// What hardware counters measured, operator by operator
+    #[command(after_help = examples::COUNTERS)]
+    Counters(Asked),
     /// How long the stretches took that somebody named
     #[command(after_help = examples::ANNOTATIONS)]
     Annotations {
@@ -127,6 +136,9 @@ pub(crate) enum Command {
         /// Only those of the host
         #[arg(long)]
         cpu: bool,
+        /// Also which kernels ran under them
+        #[arg(long)]
+        kernels: bool,
         #[command(flatten)]
         asked: Asked,
     },

@@ -65,15 +65,26 @@ Examples:
   gpuscope patterns traces/ --rank 0
   gpuscope patterns rank0.json.gz --operator aten::linear --min-pattern-len 2";
 
+pub(crate) const OP_KERNELS: &str = "\
+Examples:
+  gpuscope op-kernels rank0.json.gz
+  gpuscope op-kernels traces/ --rank 0 --csv";
+
 pub(crate) const MEMORY: &str = "\
 Examples:
   gpuscope memory traces/                  recorded with profile_memory=True
   gpuscope memory timeline.raw.json.gz     a file of export_memory_timeline
   gpuscope memory rank0.json.gz --series --csv --table series";
 
+pub(crate) const COUNTERS: &str = "\
+Examples:
+  gpuscope counters rank0.json.gz
+  gpuscope counters rank0.json.gz --csv --table ops";
+
 pub(crate) const ANNOTATIONS: &str = "\
 Examples:
-  gpuscope annotations traces/ --gpu";
+  gpuscope annotations traces/ --gpu
+  gpuscope annotations rank0.json.gz --kernels --csv --table kernels";
 
 pub(crate) const CRITICAL_PATH: &str = "\
 Examples:
@@ -139,6 +150,30 @@ mod tests {
         for shown in std::iter::once(&commands).chain(shown) {
             let text = shown.get_after_help().unwrap_or_else(|| panic!("{} has none", shown.get_name()));
             for line in text.to_string().lines().skip(1) {
+    fn every_example_is_a_command_that_is_understood() {
+        let all = [
+            ALL,
+            INFO,
+            BREAKDOWN,
+            TEMPORAL,
+            KERNELS,
+            OVERLAP,
+            IDLE,
+            LAUNCHES,
+            QUEUE,
+            BANDWIDTH,
+            PATTERNS,
+            OP_KERNELS,
+            MEMORY,
+            COUNTERS,
+            ANNOTATIONS,
+            DIFF,
+            CHECK,
+            DEMO,
+            COMPLETIONS,
+        ];
+        for text in all {
+            for line in text.lines().skip(1) {
                 assert!(line.chars().count() <= 80, "{line}");
                 assert!(Cli::try_parse_from(command(line)).is_ok(), "{line}");
             }

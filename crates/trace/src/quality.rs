@@ -26,6 +26,8 @@ pub enum Code {
     InferredSteps,
     NoSyncEvents,
     NoMemoryEvents,
+    NoCounters,
+    UnlinkedCounters,
     TruncatedLists,
     UnlinkedKernels,
     SameStreamOverlap,
@@ -55,6 +57,7 @@ impl Code {
             | Code::NoGpuEvents
             | Code::DroppedEvents
             | Code::UnlinkedKernels
+            | Code::UnlinkedCounters
             | Code::SameStreamOverlap
             | Code::NegativeDuration
             | Code::MissingDuration
@@ -72,6 +75,7 @@ impl Code {
             | Code::InferredSteps
             | Code::NoSyncEvents
             | Code::NoMemoryEvents
+            | Code::NoCounters
             | Code::ZeroDuration
             | Code::GraphLaunchShare
             | Code::MissingShapes

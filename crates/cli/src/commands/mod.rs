@@ -8,6 +8,7 @@ mod check;
 mod collectives;
 mod completions;
 mod critical_path;
+mod counters;
 mod demo;
 mod diff;
 mod idle;
@@ -16,6 +17,7 @@ mod kernels;
 mod launches;
 mod limits;
 mod memory;
+mod op_kernels;
 mod overlap;
 mod patterns;
 mod queue;
@@ -23,7 +25,7 @@ mod stragglers;
 mod temporal;
 mod whatif;
 
-use gpuscope_analysis::{Patterns, Question};
+use gpuscope_analysis::{Patterns, Question, Queue};
 use gpuscope_job::{JobOptions, Outcome, Run};
 use gpuscope_trace::{Criteria, KindRules, Ns, StepMarker};
 use regex_lite::Regex;
@@ -50,11 +52,14 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Launches { asked, runtime_cutoff_us, launch_delay_cutoff_us } => {
             launches::run(&asked, runtime_cutoff_us, launch_delay_cutoff_us, console)
         }
-        Command::Queue { asked, series } => queue::run(&asked, series, console),
+        Command::Queue { asked, series, max_queue_length } => {
+            queue::run(&asked, Queue { series, max_length: max_queue_length }, console)
+        }
         Command::Bandwidth { asked, series } => bandwidth::run(&asked, series, console),
         Command::Patterns { asked, operator, min_pattern_len, top_k } => {
             patterns::run(&asked, &Patterns { operator, min_length: min_pattern_len, top: top_k }, console)
         }
+        Command::OpKernels(asked) => op_kernels::run(&asked, console),
         Command::Memory { asked, series } => memory::run(&asked, series, console),
         Command::Annotations { asked, gpu, cpu } => annotations::run(&asked, gpu, cpu, console),
         Command::CriticalPath { asked, annotation, instance } => {
@@ -62,6 +67,10 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         }
         Command::Collectives(asked) => collectives::run(&asked, console),
         Command::Stragglers(asked) => stragglers::run(&asked, console),
+        Command::Counters(asked) => counters::run(&asked, console),
+        Command::Annotations { asked, gpu, cpu, kernels } => {
+            annotations::run(&asked, (gpu, cpu), kernels, console)
+        }
         Command::Diff(asked) => diff::run(&asked, console),
         Command::Whatif { changes, asked } => whatif::run(&asked, &changes, console),
         Command::Check(asked) => check::run(&asked, console),

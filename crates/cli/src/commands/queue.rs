@@ -7,6 +7,6 @@ use crate::Console;
 use crate::args::Asked;
 use crate::exit::{Exit, Failure};
 
-pub(crate) fn run(asked: &Asked, series: bool, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    answer("queue", &Queue { series }, asked, console)
+pub(crate) fn run(asked: &Asked, queue: Queue, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    answer("queue", &queue, asked, console)
 }

@@ -38,6 +38,7 @@ snapshot!(patterns, "patterns", "--operator", "ProfilerStep", "--min-pattern-len
 snapshot!(annotations, "annotations");
 snapshot!(collectives, "collectives");
 snapshot!(stragglers, "stragglers");
+snapshot!(annotations_kernels, "annotations", "--cpu", "--kernels");
 snapshot!(check, "check");
 
 #[test]
@@ -56,6 +57,36 @@ fn diff() {
     let alone = folder.run(&["diff", "@a.json"]);
     assert_eq!(alone.exit, 2);
     assert!(alone.err.contains("two runs"), "{}", alone.err);
+}
+
+#[test]
+fn op_kernels() {
+    let folder = Folder::new();
+    let text = rank(0).cpu_op("aten::mm", 500..4_500).cpu_op("aten::mm", 100_500..103_000);
+    folder.write("rank0.json", text.to_json());
+    let table = folder.run(&["op-kernels", "@rank0.json"]);
+    assert_eq!((table.exit, table.err.as_str()), (0, ""));
+    insta::assert_snapshot!("op_kernels_table", table.out);
+    let json = folder.run(&["op-kernels", "@rank0.json", "--json"]).json();
+    insta::assert_json_snapshot!("op_kernels_json", json["data"]);
+}
+
+#[test]
+fn counters() {
+    let folder = Folder::new();
+    let measured = rank(0)
+        .cpu_op("aten::mm", 500..4_500)
+        .span("cuda_profiler_range", "gemm", 0..10)
+        .arg("smsp__sass_thread_inst_executed_op_ffma_pred_on.sum", 4096);
+    folder.write("rank0.json", measured.to_json());
+    let table = folder.run(&["counters", "@rank0.json"]);
+    assert_eq!((table.exit, table.err.as_str()), (0, ""));
+    insta::assert_snapshot!("counters_table", table.out);
+    let ran = folder.run(&["counters", "@rank0.json", "--json"]);
+    insta::assert_json_snapshot!("counters_json", ran.json()["data"]);
+    assert!(ran.codes().contains(&"unlinked_counters".to_owned()), "{:?}", ran.codes());
+    let none = folder.write("none.json", rank(0).to_json()).run(&["counters", "@none.json", "--json"]);
+    assert!(none.codes().contains(&"no_counters".to_owned()), "{:?}", none.codes());
 }
 
 #[test]

@@ -5,6 +5,7 @@ mod chrome;
 mod chunks;
 mod decompress;
 pub mod limits;
+pub mod rewrite;
 mod sniff;
 #[doc(hidden)]
 pub mod strict;
@@ -56,23 +57,51 @@ pub enum ReadError {
 
 /// Reads one trace; compression and format are recognised by content.
 pub fn read(input: impl Read + Send, options: ReadOptions) -> Result<Loaded, ReadError> {
-    let compressed = Compressed::new(input)?;
-    let compression = compressed.compression;
-    let (parsed, text_bytes) = if options.pipelined && compression != Compression::None {
-        std::thread::scope(|scope| {
-            read_chunks(&mut Pipelined::spawn(scope, || compressed.open(), options.chunk_bytes))
-        })?
-    } else {
-        read_chunks(&mut Inline {
-            source: Source::new(compressed.open()?),
-            chunk_bytes: options.chunk_bytes,
-        })?
-    };
-    Ok(Loaded { trace: parsed.trace, format: parsed.format, compression, text_bytes })
+    let mut document = Document::default();
+    let poured = pour(input, options, &mut document)?;
+    let Parsed { trace, format } = document.finish(poured.left, poured.broken.as_deref())?;
+    Ok(Loaded { trace, format, compression: poured.compression, text_bytes: poured.text_bytes })
 }
 
-fn read_chunks(chunks: &mut dyn Chunks) -> Result<(Parsed, u64), ReadError> {
-    let mut document = Document::default();
+/// Takes text in as it comes.
+pub(crate) trait Pour {
+    type Error: From<io::Error>;
+
+    /// Takes in what is whole of the text in `buffer[from..to]`, which is followed by [`chrome::PADDING`] zero
+    /// bytes. Answers where the unfinished rest begins. `last` says that no more text will come.
+    fn feed(&mut self, buffer: &[u8], from: usize, to: usize, last: bool) -> Result<usize, Self::Error>;
+}
+
+/// How a text ended.
+pub(crate) struct Poured {
+    compression: Compression,
+    text_bytes: u64,
+    /// Bytes at the end that were part of something unfinished.
+    left: usize,
+    /// Why the text broke off, if it did.
+    broken: Option<String>,
+}
+
+/// Decompresses a text and feeds it chunk by chunk.
+pub(crate) fn pour<P: Pour>(
+    input: impl Read + Send,
+    options: ReadOptions,
+    into: &mut P,
+) -> Result<Poured, P::Error> {
+    let compressed = Compressed::new(input)?;
+    let compression = compressed.compression;
+    let poured = if options.pipelined && compression != Compression::None {
+        std::thread::scope(|scope| {
+            pour_chunks(&mut Pipelined::spawn(scope, || compressed.open(), options.chunk_bytes), into)
+        })?
+    } else {
+        let source = Source::new(compressed.open()?);
+        pour_chunks(&mut Inline { source, chunk_bytes: options.chunk_bytes }, into)?
+    };
+    Ok(Poured { compression, ..poured })
+}
+
+fn pour_chunks<P: Pour>(chunks: &mut dyn Chunks, into: &mut P) -> Result<Poured, P::Error> {
     let mut text_bytes = 0;
     let mut used: Option<Chunk> = None;
     let mut unfinished = Unfinished::default();
@@ -88,9 +117,10 @@ fn read_chunks(chunks: &mut dyn Chunks) -> Result<(Parsed, u64), ReadError> {
             used = Some(chunk);
             continue;
         }
-        let whole_to = document.feed(&chunk.buffer, chunk.start, chunk.end, last)?;
+        let whole_to = into.feed(&chunk.buffer, chunk.start, chunk.end, last)?;
         if last {
-            return Ok((document.finish(chunk.end - whole_to, broken.as_deref())?, text_bytes));
+            let left = chunk.end - whole_to;
+            return Ok(Poured { compression: Compression::None, text_bytes, left, broken });
         }
         unfinished.keep(&chunk, whole_to);
         used = Some(chunk);

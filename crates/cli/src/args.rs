@@ -106,6 +106,9 @@ pub(crate) enum Command {
     /// What changed from one run to another: every event name, on the host and on the GPU
     #[command(after_help = examples::DIFF)]
     Diff(Asked),
+    /// Write traces anew: cut, with counters, anonymised, or in another compression
+    #[command(after_help = examples::CONVERT)]
+    Convert(Convert),
     /// What is wrong with the data; exit code 1 if anything is an error
     #[command(after_help = examples::CHECK)]
     Check(Asked),
@@ -136,6 +139,37 @@ pub(crate) struct Asked {
     pub reading: ReadingArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    /// Traces: files, folders, globs, tar or zip archives, or `-` for standard input
+    #[arg(required = true, value_name = "TRACE", value_parser = NonEmptyStringValueParser::new())]
+    pub traces: Vec<String>,
+    /// Where to: .json, .json.gz or .json.zst, a folder for one file per rank, or `-`
+    #[arg(short, long, value_name = "FILE|DIR/")]
+    pub output: PathBuf,
+    /// Counters to draw on top, separated by commas
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    pub add: Vec<Added>,
+    /// Replace names of files, functions, modules, hosts, users and annotations, the same in every file
+    #[arg(long)]
+    pub anonymize: bool,
+    /// What was written, as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Added {
+    /// Work launched and not yet begun, per stream
+    Queue,
+    /// How fast bytes move, per kind of copy
+    Bandwidth,
 }
 
 #[derive(Debug, Args)]

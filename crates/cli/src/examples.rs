@@ -62,6 +62,12 @@ Examples:
   gpuscope diff before/ after/
   gpuscope diff before.json.gz after.json.gz -o diff.html";
 
+pub(crate) const CONVERT: &str = "\
+Examples:
+  gpuscope convert rank0.json.gz -o cut.json.gz --step 10..12
+  gpuscope convert rank0.json.gz -o counters.json.gz --add queue,bandwidth
+  gpuscope convert traces/ -o to-share/ --anonymize";
+
 pub(crate) const CHECK: &str = "\
 Examples:
   gpuscope check traces/ && echo sound
@@ -94,7 +100,25 @@ mod tests {
 
     #[test]
     fn every_example_is_a_command_that_is_understood() {
-        for text in [ALL, INFO, BREAKDOWN, TEMPORAL, KERNELS, OVERLAP, CHECK, DEMO, COMPLETIONS] {
+        let all = [
+            ALL,
+            INFO,
+            BREAKDOWN,
+            TEMPORAL,
+            KERNELS,
+            OVERLAP,
+            IDLE,
+            LAUNCHES,
+            QUEUE,
+            BANDWIDTH,
+            ANNOTATIONS,
+            DIFF,
+            CONVERT,
+            CHECK,
+            DEMO,
+            COMPLETIONS,
+        ];
+        for text in all {
             for line in text.lines().skip(1) {
                 assert!(line.chars().count() <= 80, "{line}");
                 assert!(Cli::try_parse_from(command(line)).is_ok(), "{line}");

@@ -1,6 +1,7 @@
 //! Readers for GPU trace files: compression and format are recognised by content, text is taken in as it
 //! arrives, and what is damaged is passed over and reported.
 
+pub mod anonymize;
 mod chrome;
 mod chunks;
 mod decompress;

@@ -42,6 +42,20 @@ impl Editor for () {
     fn element(&mut self, _element: &mut Element<'_>) {}
 }
 
+impl<E: Editor + ?Sized> Editor for &mut E {
+    fn element(&mut self, element: &mut Element<'_>) {
+        (**self).element(element);
+    }
+
+    fn entry(&mut self, key: &str, value: &[u8]) -> Option<String> {
+        (**self).entry(key, value)
+    }
+
+    fn append(&mut self, add: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
+        (**self).append(add)
+    }
+}
+
 /// One after the other: each sees what those before it left, and nothing of what they dropped.
 impl<E: Editor + ?Sized> Editor for Vec<Box<E>> {
     fn element(&mut self, element: &mut Element<'_>) {

@@ -6,6 +6,7 @@ mod builder;
 mod class;
 mod index;
 mod intervals;
+mod kept;
 mod kinds;
 pub mod lists;
 pub mod metadata;
@@ -29,6 +30,7 @@ pub use index::{
     StepMarker, StepOrigin, Steps,
 };
 pub use intervals::{Interval, TimeSet};
+pub use kept::kept_elements;
 pub use kinds::{Kind, KindRules};
 pub use metadata::Metadata;
 pub use quality::{Code, Quality, Severity};

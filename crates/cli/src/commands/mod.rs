@@ -5,6 +5,7 @@ mod bandwidth;
 mod breakdown;
 mod check;
 mod completions;
+mod convert;
 mod demo;
 mod diff;
 mod idle;
@@ -22,7 +23,7 @@ use gpuscope_trace::{Criteria, KindRules, Ns, StepMarker};
 use regex_lite::Regex;
 
 use crate::Console;
-use crate::args::{Asked, Command};
+use crate::args::{Asked, Command, ReadingArgs, SelectionArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::progress::Bar;
@@ -46,6 +47,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Bandwidth { asked, series } => bandwidth::run(&asked, series, console),
         Command::Annotations { asked, gpu, cpu } => annotations::run(&asked, gpu, cpu, console),
         Command::Diff(asked) => diff::run(&asked, console),
+        Command::Convert(asked) => convert::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),
         Command::Demo(demo) => demo::run(&demo, console),
         Command::Completions { shell } => completions::run(shell, console),
@@ -79,7 +81,14 @@ fn ask<Q: Question>(
 }
 
 fn options(asked: &Asked, console: &Console<'_>) -> Result<JobOptions, Failure> {
-    let (selection, reading) = (&asked.selection, &asked.reading);
+    options_of(&asked.selection, &asked.reading, console)
+}
+
+fn options_of(
+    selection: &SelectionArgs,
+    reading: &ReadingArgs,
+    console: &Console<'_>,
+) -> Result<JobOptions, Failure> {
     if let (Some(from), Some(to)) = (selection.from, selection.to)
         && from >= to
     {

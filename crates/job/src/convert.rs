@@ -154,11 +154,11 @@ fn copy(
     run: &Run,
     input: &InputInfo,
     out: &mut dyn Write,
-    editors: &mut Vec<Box<dyn Editor + '_>>,
+    editor: &mut dyn Editor,
     target: &str,
 ) -> Result<Rewritten, Error> {
     let options = ReadOptions { pipelined: true, ..ReadOptions::default() };
-    run.reopen(&input.path, |text| rewrite(text, options, out, editors))?.map_err(|error| match error {
+    run.reopen(&input.path, |text| rewrite(text, options, out, editor))?.map_err(|error| match error {
         RewriteError::Read(error) => Error::read(&input.path, error),
         RewriteError::Write(source) => Error::Unwritable { path: target.to_owned(), source },
     })

@@ -69,19 +69,19 @@ impl Destination<'_> {
     pub(super) fn write(
         &mut self,
         place: &Place,
-        fill: impl FnOnce(&mut dyn Write) -> Result<Rewritten, Error>,
+        copy: impl FnOnce(&mut dyn Write) -> Result<Rewritten, Error>,
     ) -> Result<(Rewritten, u64), Error> {
         let unwritable = |source| Error::Unwritable { path: place.shown.clone(), source };
         let Some(path) = &place.path else {
-            let Destination::Stream(out) = self else { return fill(&mut io::sink()).map(|done| (done, 0)) };
+            let Destination::Stream(out) = self else { return copy(&mut io::sink()).map(|done| (done, 0)) };
             let mut out = Counted { out, bytes: 0 };
-            let done = fill(&mut out)?;
+            let done = copy(&mut out)?;
             return Ok((done, out.bytes));
         };
         let partial = Partial(partial_name(path));
         let file = File::create(&partial.0).map_err(unwritable)?;
         let mut target = Target::new(file, compression_of(path)).map_err(unwritable)?;
-        let done = fill(&mut target)?;
+        let done = copy(&mut target)?;
         let file = target.finish().map_err(unwritable)?;
         let bytes = file.metadata().map_err(unwritable)?.len();
         std::fs::rename(&partial.0, path).map_err(unwritable)?;

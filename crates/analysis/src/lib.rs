@@ -7,6 +7,7 @@ pub mod breakdown;
 mod cover;
 pub mod diff;
 mod durations;
+pub mod gate;
 pub mod idle;
 pub mod info;
 pub mod kernels;

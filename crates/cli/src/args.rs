@@ -105,7 +105,16 @@ pub(crate) enum Command {
     },
     /// What changed from one run to another: every event name, on the host and on the GPU
     #[command(after_help = examples::DIFF)]
-    Diff(Asked),
+    Diff {
+        /// Compare the --rank of one run with the median of its other ranks, or with rank N
+        #[arg(long, value_name = "median|N", requires = "rank", value_parser = parse::against)]
+        against: Option<Against>,
+        /// Exit with 1 if this holds, such as `step_time > +3% and step_time > +2ms`
+        #[arg(long, value_name = "EXPR")]
+        fail_on: Option<String>,
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// Write traces anew: cut, with counters, anonymised, or in another compression
     #[command(after_help = examples::CONVERT)]
     Convert(Convert),
@@ -139,6 +148,13 @@ pub(crate) struct Asked {
     pub reading: ReadingArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// What a rank is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Against {
+    Median,
+    Rank(u32),
 }
 
 #[derive(Debug, Args)]

@@ -60,7 +60,9 @@ Examples:
 pub(crate) const DIFF: &str = "\
 Examples:
   gpuscope diff before/ after/
-  gpuscope diff before.json.gz after.json.gz -o diff.html";
+  gpuscope diff before.json.gz after.json.gz -o diff.html
+  gpuscope diff traces/ --rank 5 --against median
+  gpuscope diff before/ after/ --fail-on 'step_time > +3% and step_time > +2ms'";
 
 pub(crate) const CONVERT: &str = "\
 Examples:
@@ -94,8 +96,12 @@ mod tests {
     /// The command of an example, without its explanation and what a shell would do with it.
     fn command(line: &str) -> Vec<String> {
         let line = line.trim().split("   ").next().unwrap_or_default();
+        if let Some((before, quoted)) = line.split_once(" '") {
+            let quoted = quoted.trim_end_matches('\'').to_owned();
+            return before.split_whitespace().map(str::to_owned).chain([quoted]).collect();
+        }
         let line = line.split(['>', '&']).next().unwrap_or_default();
-        line.split_whitespace().map(|word| word.trim_matches('\'').to_owned()).collect()
+        line.split_whitespace().map(str::to_owned).collect()
     }
 
     #[test]

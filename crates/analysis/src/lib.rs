@@ -15,6 +15,7 @@ mod doing;
 mod durations;
 pub mod findings;
 mod graph;
+pub mod gate;
 pub mod idle;
 pub mod info;
 pub mod kernels;

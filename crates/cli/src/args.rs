@@ -171,6 +171,19 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    Diff {
+        /// Compare the --rank of one run with the median of its other ranks, or with rank N
+        #[arg(long, value_name = "median|N", requires = "rank", value_parser = parse::against)]
+        against: Option<Against>,
+        /// Exit with 1 if this holds, such as `step_time > +3% and step_time > +2ms`
+        #[arg(long, value_name = "EXPR")]
+        fail_on: Option<String>,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// Write traces anew: cut, with counters, anonymised, or in another compression
+    #[command(after_help = examples::CONVERT)]
+    Convert(Convert),
     /// What is wrong with the data; exit code 1 if anything is an error
     #[command(after_help = examples::CHECK)]
     Check(Asked),
@@ -201,6 +214,44 @@ pub(crate) struct Asked {
     pub reading: ReadingArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// What a rank is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Against {
+    Median,
+    Rank(u32),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Convert {
+    /// Traces: files, folders, globs, tar or zip archives, or `-` for standard input
+    #[arg(required = true, value_name = "TRACE", value_parser = NonEmptyStringValueParser::new())]
+    pub traces: Vec<String>,
+    /// Where to: .json, .json.gz or .json.zst, a folder for one file per rank, or `-`
+    #[arg(short, long, value_name = "FILE|DIR/")]
+    pub output: PathBuf,
+    /// Counters to draw on top, separated by commas
+    #[arg(long, value_enum, value_name = "WHAT", value_delimiter = ',')]
+    pub add: Vec<Added>,
+    /// Replace names of files, functions, modules, hosts, users and annotations, the same in every file
+    #[arg(long)]
+    pub anonymize: bool,
+    /// What was written, as JSON on standard output
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum Added {
+    /// Work launched and not yet begun, per stream
+    Queue,
+    /// How fast bytes move, per kind of copy
+    Bandwidth,
 }
 
 #[derive(Debug, Args)]

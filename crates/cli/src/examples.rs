@@ -112,7 +112,15 @@ Examples:
 pub(crate) const DIFF: &str = "\
 Examples:
   gpuscope diff before/ after/
-  gpuscope diff before.json.gz after.json.gz -o diff.html";
+  gpuscope diff before.json.gz after.json.gz -o diff.html
+  gpuscope diff traces/ --rank 5 --against median
+  gpuscope diff before/ after/ --fail-on 'step_time > +3% and step_time > +2ms'";
+
+pub(crate) const CONVERT: &str = "\
+Examples:
+  gpuscope convert rank0.json.gz -o cut.json.gz --step 10..12
+  gpuscope convert rank0.json.gz -o counters.json.gz --add queue,bandwidth
+  gpuscope convert traces/ -o to-share/ --anonymize";
 
 pub(crate) const CHECK: &str = "\
 Examples:
@@ -141,6 +149,12 @@ mod tests {
         let line = line.trim().split("   ").next().unwrap_or_default();
         let line = line.split(['>', '&', '|']).next().unwrap_or_default();
         line.split_whitespace().map(|word| word.trim_matches('\'').to_owned()).collect()
+        if let Some((before, quoted)) = line.split_once(" '") {
+            let quoted = quoted.trim_end_matches('\'').to_owned();
+            return before.split_whitespace().map(str::to_owned).chain([quoted]).collect();
+        }
+        let line = line.split(['>', '&']).next().unwrap_or_default();
+        line.split_whitespace().map(str::to_owned).collect()
     }
 
     #[test]
@@ -168,6 +182,9 @@ mod tests {
             COUNTERS,
             ANNOTATIONS,
             DIFF,
+            ANNOTATIONS,
+            DIFF,
+            CONVERT,
             CHECK,
             DEMO,
             COMPLETIONS,

@@ -52,11 +52,20 @@ impl Failure {
 
     pub(crate) fn exit(&self) -> Exit {
         match self {
+            _ if self.is_broken_pipe() => Exit::DONE,
             Failure::Job(error) if error.is_usage() => Exit::USAGE,
             Failure::Job(_) | Failure::Unreadable { .. } => Exit::UNREADABLE,
-            // Whoever read our output has seen enough.
-            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Exit::DONE,
             Failure::Usage { .. } | Failure::Unwritable { .. } | Failure::Output(_) => Exit::USAGE,
+        }
+    }
+
+    /// Whoever read our output has seen enough.
+    fn is_broken_pipe(&self) -> bool {
+        match self {
+            Failure::Output(source) | Failure::Job(gpuscope_job::Error::Unwritable { source, .. }) => {
+                source.kind() == io::ErrorKind::BrokenPipe
+            }
+            _ => false,
         }
     }
 
@@ -70,7 +79,7 @@ impl Failure {
                 }
                 lines
             }
-            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => Vec::new(),
+            _ if self.is_broken_pipe() => Vec::new(),
             other => vec![other.to_string()],
         }
     }

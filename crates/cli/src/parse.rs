@@ -1,5 +1,7 @@
 //! Values of flags: steps, times and sizes as people write them.
 
+use crate::args::Against;
+
 /// `42` or `41..43`, both ends in.
 pub(crate) fn steps(text: &str) -> Result<(i64, i64), String> {
     let wrong = || format!("expected a step N or a range A..B, found `{text}`");
@@ -72,6 +74,17 @@ pub(crate) fn ratio(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(value) if (0.0..=1.0).contains(&value) => Ok(value),
         _ => Err(format!("expected a share from 0 to 1, found `{text}`")),
+    }
+}
+
+/// `median`, or the number of a rank.
+pub(crate) fn against(text: &str) -> Result<Against, String> {
+    match text {
+        "median" => Ok(Against::Median),
+        number => number
+            .parse()
+            .map(Against::Rank)
+            .map_err(|_| format!("expected `median` or the number of a rank, found `{text}`")),
     }
 }
 

@@ -1,11 +1,13 @@
 //! Readers for GPU trace files: compression and format are recognised by content, text is taken in as it
 //! arrives, and what is damaged is passed over and reported.
 
+pub mod anonymize;
 mod chrome;
 mod chunks;
 mod decompress;
 pub mod limits;
 mod memory_timeline;
+pub mod rewrite;
 mod sniff;
 #[doc(hidden)]
 pub mod strict;
@@ -58,19 +60,10 @@ pub enum ReadError {
 
 /// Reads one trace; compression and format are recognised by content.
 pub fn read(input: impl Read + Send, options: ReadOptions) -> Result<Loaded, ReadError> {
-    let compressed = Compressed::new(input)?;
-    let compression = compressed.compression;
-    let (parsed, text_bytes) = if options.pipelined && compression != Compression::None {
-        std::thread::scope(|scope| {
-            read_chunks(&mut Pipelined::spawn(scope, || compressed.open(), options.chunk_bytes))
-        })?
-    } else {
-        read_chunks(&mut Inline {
-            source: Source::new(compressed.open()?),
-            chunk_bytes: options.chunk_bytes,
-        })?
-    };
-    Ok(Loaded { trace: parsed.trace, format: parsed.format, compression, text_bytes })
+    let mut document = Document::default();
+    let poured = pour(input, options, &mut document)?;
+    let Parsed { trace, format } = document.finish(poured.left, poured.broken.as_deref())?;
+    Ok(Loaded { trace, format, compression: poured.compression, text_bytes: poured.text_bytes })
 }
 
 fn read_chunks(chunks: &mut dyn Chunks) -> Result<(Parsed, u64), ReadError> {
@@ -83,6 +76,45 @@ fn read_chunks(chunks: &mut dyn Chunks) -> Result<(Parsed, u64), ReadError> {
 
 fn read_document(first: Chunk, chunks: &mut dyn Chunks) -> Result<(Parsed, u64), ReadError> {
     let mut document = Document::default();
+/// Takes text in as it comes.
+pub(crate) trait Pour {
+    type Error: From<io::Error>;
+
+    /// Takes in what is whole of the text in `buffer[from..to]`, which is followed by [`chrome::PADDING`] zero
+    /// bytes. Answers where the unfinished rest begins. `last` says that no more text will come.
+    fn feed(&mut self, buffer: &[u8], from: usize, to: usize, last: bool) -> Result<usize, Self::Error>;
+}
+
+/// How a text ended.
+pub(crate) struct Poured {
+    compression: Compression,
+    text_bytes: u64,
+    /// Bytes at the end that were part of something unfinished.
+    left: usize,
+    /// Why the text broke off, if it did.
+    broken: Option<String>,
+}
+
+/// Decompresses a text and feeds it chunk by chunk.
+pub(crate) fn pour<P: Pour>(
+    input: impl Read + Send,
+    options: ReadOptions,
+    into: &mut P,
+) -> Result<Poured, P::Error> {
+    let compressed = Compressed::new(input)?;
+    let compression = compressed.compression;
+    let poured = if options.pipelined && compression != Compression::None {
+        std::thread::scope(|scope| {
+            pour_chunks(&mut Pipelined::spawn(scope, || compressed.open(), options.chunk_bytes), into)
+        })?
+    } else {
+        let source = Source::new(compressed.open()?);
+        pour_chunks(&mut Inline { source, chunk_bytes: options.chunk_bytes }, into)?
+    };
+    Ok(Poured { compression, ..poured })
+}
+
+fn pour_chunks<P: Pour>(chunks: &mut dyn Chunks, into: &mut P) -> Result<Poured, P::Error> {
     let mut text_bytes = 0;
     let mut unfinished = Unfinished::default();
     let (mut chunk, mut broken) = (first, None);
@@ -118,5 +150,12 @@ fn next_or_end(chunks: &mut dyn Chunks, used: Chunk) -> (Chunk, Option<String>) 
     match chunks.next(Some(used)) {
         Ok(chunk) => (chunk, None),
         Err(error) => (Chunk::default(), Some(error.to_string())),
+        let whole_to = into.feed(&chunk.buffer, chunk.start, chunk.end, last)?;
+        if last {
+            let left = chunk.end - whole_to;
+            return Ok(Poured { compression: Compression::None, text_bytes, left, broken });
+        }
+        unfinished.keep(&chunk, whole_to);
+        used = Some(chunk);
     }
 }

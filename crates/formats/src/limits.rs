@@ -4,9 +4,9 @@ use std::io::{self, Read};
 
 use gpuscope_trace::Trace;
 
-use crate::ReadError;
 use crate::chrome::{Document, PADDING, skip_document};
 use crate::decompress::Compressed;
+use crate::{Pour, ReadError};
 
 /// Text followed by the zero bytes that the scanner needs.
 pub fn padded(text: &[u8]) -> Vec<u8> {

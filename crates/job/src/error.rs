@@ -40,6 +40,18 @@ pub enum Error {
 
     #[error("--select-capture {wanted}: no such capture; there {present}")]
     NoSuchCapture { wanted: String, present: String },
+
+    #[error("{path}: cannot be written: {}", plain(.source))]
+    Unwritable { path: String, source: io::Error },
+
+    #[error("{path}: this would write over an input")]
+    OverInput { path: String },
+
+    #[error("{path}: the inputs are in this folder, and the next reading would take both")]
+    AmongInputs { path: String },
+
+    #[error("{count} ranks do not fit in one file")]
+    SeveralRanks { count: usize },
 }
 
 impl Error {
@@ -56,7 +68,16 @@ impl Error {
 
     /// Whether the request was wrong rather than the data.
     pub fn is_usage(&self) -> bool {
-        matches!(self, Error::NoSuchRank { .. } | Error::RankRegex { .. } | Error::NoSuchCapture { .. })
+        matches!(
+            self,
+            Error::NoSuchRank { .. }
+                | Error::RankRegex { .. }
+                | Error::NoSuchCapture { .. }
+                | Error::Unwritable { .. }
+                | Error::OverInput { .. }
+                | Error::AmongInputs { .. }
+                | Error::SeveralRanks { .. }
+        )
     }
 
     /// The way out, where there is a usual one.
@@ -65,7 +86,13 @@ impl Error {
             Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 Some("paths are taken from the current folder; quote a glob to have it matched here")
             }
-            Error::Io { .. } | Error::NoSuchRank { .. } | Error::NoSuchCapture { .. } => None,
+            Error::Io { .. }
+            | Error::NoSuchRank { .. }
+            | Error::NoSuchCapture { .. }
+            | Error::Unwritable { .. } => None,
+            Error::OverInput { .. } => Some("give another name"),
+            Error::AmongInputs { .. } => Some("give a folder of its own: -o converted/"),
+            Error::SeveralRanks { .. } => Some("give a folder (-o converted/), or one rank (--rank 0)"),
             Error::NotATrace { .. } | Error::Archive { .. } => Some(
                 "gpuscope reads what torch.profiler's export_chrome_trace or tensorboard_trace_handler wrote, \
                  plain, gzip or zstd",

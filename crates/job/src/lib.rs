@@ -7,6 +7,8 @@
 mod archive;
 mod budget;
 mod captures;
+pub mod convert;
+mod each;
 mod error;
 mod inputs;
 mod load;

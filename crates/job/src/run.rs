@@ -74,11 +74,11 @@ pub struct Outcome<A> {
 
 #[derive(Debug)]
 pub struct Run {
-    sources: Vec<Source>,
+    pub(crate) sources: Vec<Source>,
     /// What was named but gave nothing to read.
     failures: Vec<Arc<Error>>,
     /// The rank that names tell, by source.
-    named: Vec<Option<u32>>,
+    pub(crate) named: Vec<Option<u32>>,
     options: JobOptions,
 }
 

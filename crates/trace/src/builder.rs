@@ -65,7 +65,9 @@ impl Builder {
         let key = TrackKey { pid: record.pid, tid: record.tid, device: record.device, stream: record.stream };
         match phase {
             Phase::Metadata => return self.push_label(record),
-            Phase::FlowStart | Phase::FlowStep | Phase::FlowEnd => return self.push_flow(record, key),
+            Phase::FlowStart | Phase::FlowStep | Phase::FlowEnd => {
+                return self.push_flow(record, key, element);
+            }
             Phase::End => return self.push_end(record, key, element),
             _ => {}
         }
@@ -110,7 +112,7 @@ impl Builder {
         }
     }
 
-    fn push_flow(&mut self, record: &Record, key: TrackKey) {
+    fn push_flow(&mut self, record: &Record, key: TrackKey, element: u32) {
         let track = self.trace.tracks.intern(key);
         let id = match record.flow_id {
             Id::Absent => return,
@@ -123,6 +125,7 @@ impl Builder {
         flows.time.push(record.start.map_or(ABSENT, |t| t.0));
         flows.track.push(track);
         flows.tag.push(record.tag);
+        flows.element.push(element);
     }
 
     fn push_end(&mut self, record: &Record, key: TrackKey, element: u32) {
@@ -216,11 +219,14 @@ impl Builder {
         points.sort_unstable();
         let mut open: Vec<(ThreadId, Row)> = Vec::new();
         let mut unmatched = 0;
-        for (thread, time, _, begin) in points {
+        for (thread, time, element, begin) in points {
             match begin {
                 Some(row) => open.push((thread, row)),
                 None => match open.pop() {
-                    Some((of, row)) if of == thread => self.complete(row, time),
+                    Some((of, row)) if of == thread => {
+                        self.complete(row, time);
+                        self.trace.ends.push((row, element));
+                    }
                     Some(other) => {
                         open.push(other);
                         unmatched += 1;
@@ -229,6 +235,7 @@ impl Builder {
                 },
             }
         }
+        self.trace.ends.sort_unstable();
         unmatched + open.len() as u64
     }
 
@@ -269,7 +276,7 @@ mod tests {
         assert_eq!(trace.span(0), Some((Ns(10), Ns(30))));
         assert_eq!(trace.span(1), Some((Ns(12), Ns(20))));
         assert_eq!(trace.span(2), None);
-        assert_eq!(trace.elements, 5);
+        assert_eq!((trace.elements, trace.ends), (5, vec![(0, 0), (1, 3)]));
         assert_eq!((trace.quality[0].code, trace.quality[0].count), (Code::UnmatchedBegin, 1));
     }
 

@@ -6,6 +6,7 @@ mod builder;
 mod class;
 mod index;
 mod intervals;
+mod kept;
 mod kinds;
 pub mod lists;
 mod memory_timeline;
@@ -30,6 +31,7 @@ pub use index::{
     StepMarker, StepOrigin, Steps,
 };
 pub use intervals::{Interval, TimeSet};
+pub use kept::kept_elements;
 pub use kinds::{Kind, KindRules};
 pub use memory_timeline::{MemoryCategory, MemoryChange, MemoryTimeline};
 pub use metadata::Metadata;

@@ -55,6 +55,8 @@ impl Trace {
         let readings = self.readings.iter().filter(|reading| new_row[reading.row as usize] != NO_ROW);
         let readings =
             readings.map(|reading| crate::trace::Reading { row: new_row[reading.row as usize], ..*reading });
+        let ends = self.ends.iter().map(|(row, element)| (new_row[*row as usize], *element));
+        let ends = ends.filter(|(row, _)| *row != NO_ROW).collect();
         let mut tags = self.tags.clone();
         let mut elements: BTreeMap<u32, u64> = BTreeMap::new();
         for tag in columns.tag.iter().chain(&flows.tag) {
@@ -70,6 +72,8 @@ impl Trace {
             args: self.args.moved(&new_row),
             elements: (columns.start.len() + flows.len()) as u64,
             readings: readings.collect(),
+            ends,
+            is_part: true,
             quality: self.quality.clone(),
             columns,
             flows,

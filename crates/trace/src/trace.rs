@@ -49,6 +49,7 @@ pub struct Flows {
     pub(crate) time: Vec<i64>,
     pub(crate) track: Vec<TrackId>,
     pub(crate) tag: Vec<TagId>,
+    pub(crate) element: Vec<u32>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,6 +58,8 @@ pub struct FlowPoint {
     pub time: Option<Ns>,
     pub track: TrackId,
     pub tag: TagId,
+    /// Index of its element in the file's event array.
+    pub element: u32,
 }
 
 impl Flows {
@@ -65,6 +68,7 @@ impl Flows {
         self.time.push(other.time[i]);
         self.track.push(other.track[i]);
         self.tag.push(other.tag[i]);
+        self.element.push(other.element[i]);
     }
 
     pub fn len(&self) -> usize {
@@ -76,7 +80,13 @@ impl Flows {
     }
 
     pub fn get(&self, i: usize) -> FlowPoint {
-        FlowPoint { id: self.id[i], time: present(self.time[i]), track: self.track[i], tag: self.tag[i] }
+        FlowPoint {
+            id: self.id[i],
+            time: present(self.time[i]),
+            track: self.track[i],
+            tag: self.tag[i],
+            element: self.element[i],
+        }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = FlowPoint> {
@@ -103,9 +113,13 @@ pub struct Trace {
     pub readings: Vec<Reading>,
     /// Set for files that hold this and no events.
     pub memory_timeline: Option<MemoryTimeline>,
+    /// Rows that were a begin and an end, with the element of the end; by row.
+    pub ends: Vec<(Row, u32)>,
     pub metadata: Metadata,
     /// Elements of the file's event array, of every phase.
     pub elements: u64,
+    /// One rank of a file that holds several.
+    pub is_part: bool,
     /// What the reader found wrong.
     pub quality: Vec<Quality>,
 }
@@ -205,7 +219,7 @@ impl Trace {
         self.columns.heap_bytes()
             + self.args.heap_bytes()
             + self.strings.heap_bytes()
-            + self.flows.id.capacity() * 24
+            + self.flows.id.capacity() * 28
             + self.readings.capacity() * size_of::<Reading>()
     }
 }

@@ -9,6 +9,7 @@ mod collectives;
 mod completions;
 mod critical_path;
 mod counters;
+mod convert;
 mod demo;
 mod diff;
 mod idle;
@@ -31,7 +32,7 @@ use gpuscope_trace::{Criteria, KindRules, Ns, StepMarker};
 use regex_lite::Regex;
 
 use crate::Console;
-use crate::args::{Asked, Command};
+use crate::args::{Asked, Command, ReadingArgs, SelectionArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::progress::Bar;
@@ -73,6 +74,8 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         }
         Command::Diff(asked) => diff::run(&asked, console),
         Command::Whatif { changes, asked } => whatif::run(&asked, &changes, console),
+        Command::Diff { asked, against, fail_on } => diff::run(&asked, against, fail_on.as_deref(), console),
+        Command::Convert(asked) => convert::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),
         Command::Demo(demo) => demo::run(&demo, console),
         Command::Completions { shell } => completions::run(shell, console),
@@ -106,7 +109,14 @@ fn ask<Q: Question>(
 }
 
 fn options(asked: &Asked, console: &Console<'_>) -> Result<JobOptions, Failure> {
-    let (selection, reading) = (&asked.selection, &asked.reading);
+    options_of(&asked.selection, &asked.reading, console)
+}
+
+fn options_of(
+    selection: &SelectionArgs,
+    reading: &ReadingArgs,
+    console: &Console<'_>,
+) -> Result<JobOptions, Failure> {
     if let (Some(from), Some(to)) = (selection.from, selection.to)
         && from >= to
     {

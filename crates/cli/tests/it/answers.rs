@@ -54,6 +54,21 @@ fn diff() {
         "diff_json",
         folder.run(&["diff", "@a.json", "@b.json", "--json"]).json()["data"]
     );
+    let gated = folder.run(&["diff", "@a.json", "@b.json", "--fail-on", "busy > +5% and gpu_events > +0"]);
+    assert_eq!((gated.exit, gated.err.as_str()), (1, ""));
+    insta::assert_snapshot!("diff_gate", gated.out.lines().take(6).collect::<Vec<_>>().join("\n"));
+    let passed = folder.run(&["diff", "@a.json", "@b.json", "--fail-on", "step_time > +1%", "--json"]).json();
+    assert_eq!(passed["data"]["gate"]["failed"], false);
+    let filed = folder.run(&["diff", "@a.json", "@b.json", "--fail-on", "busy > +5%", "-o", "@diff.html"]);
+    assert_eq!(filed.exit, 1);
+    assert!(filed.out.starts_with("failed: busy > +5%: busy went from 95 µs to 105 µs"), "{}", filed.out);
+    let misread = folder.run(&["diff", "@a.json", "@b.json", "--fail-on", "bussy > +5%"]);
+    assert_eq!(misread.exit, 2);
+    assert!(
+        misread.err.contains("at character 1: expected a metric (step_time, total, busy"),
+        "{}",
+        misread.err
+    );
     let alone = folder.run(&["diff", "@a.json"]);
     assert_eq!(alone.exit, 2);
     assert!(alone.err.contains("two runs"), "{}", alone.err);
@@ -114,6 +129,35 @@ fn memory() {
     assert_eq!(folder.run(&["temporal", "@", "--json"]).ranks(), [0]);
     let none = folder.write("none.json", rank(0).to_json()).run(&["memory", "@none.json", "--json"]);
     assert!(none.codes().contains(&"no_memory_events".to_owned()), "{:?}", none.codes());
+fn ranks_of_one_run_are_compared() {
+    let folder = Folder::new();
+    for n in 0..4 {
+        let extra = if n == 3 { 260_000 } else { 210_000 };
+        let text = rank(n).kernel("extra", 200_000..extra).to_json();
+        folder.write(&format!("job/rank{n}.json"), text);
+    }
+    let extra = |more: &[&str]| {
+        let mut arguments = vec!["diff", "@job", "--json"];
+        arguments.extend(more);
+        let ran = folder.run(&arguments).json();
+        assert_eq!(ran["inputs"].as_array().unwrap().len(), 4);
+        assert_eq!(ran["data"]["rows"][0]["name"], "extra");
+        ran["data"]["rows"][0]["delta_ns"].as_i64().unwrap()
+    };
+    assert_eq!(extra(&["--rank", "3", "--against", "median"]), 50_000);
+    assert_eq!(extra(&["--rank", "0", "--against", "3"]), -50_000);
+    for (flags, said) in [
+        (&["--against", "median"][..], "--rank"),
+        (&["--rank", "9", "--against", "median"], "no input is of that rank"),
+        (&["--rank", "1", "--against", "mean"], "expected `median` or the number of a rank"),
+        (&["--rank", "1"], "two runs"),
+    ] {
+        let mut arguments = vec!["diff", "@job"];
+        arguments.extend(flags);
+        let ran = folder.run(&arguments);
+        assert_eq!(ran.exit, 2, "{flags:?}");
+        assert!(ran.err.contains(said), "{flags:?}: {}", ran.err);
+    }
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 mod answers;
 mod captures;
+mod convert;
 mod corpus;
 mod failures;
 mod hostile;

@@ -12,10 +12,10 @@ use super::resync::next_event;
 use super::shape::Shapes;
 use super::skip::Skipper;
 use super::{escape, xla};
-use crate::{ReadError, sniff};
+use crate::{Pour, ReadError, sniff};
 
 /// One event or metadata value may be this long; what is longer is damage, or of no use to anyone.
-const LONGEST_VALUE: usize = 64 << 20;
+pub(super) const LONGEST_VALUE: usize = 64 << 20;
 
 #[derive(Debug)]
 enum State {
@@ -69,16 +69,10 @@ impl Default for Document {
     }
 }
 
-impl Document {
-    /// Takes in what is whole of the text in `buffer[from..to]`, which is followed by [`PADDING`] zero bytes.
-    /// Answers where the unfinished rest begins. `last` says that no more text will come.
-    pub(crate) fn feed(
-        &mut self,
-        buffer: &[u8],
-        from: usize,
-        to: usize,
-        last: bool,
-    ) -> Result<usize, ReadError> {
+impl Pour for Document {
+    type Error = ReadError;
+
+    fn feed(&mut self, buffer: &[u8], from: usize, to: usize, last: bool) -> Result<usize, ReadError> {
         let mut cursor = Cursor::new(buffer, from, to);
         loop {
             let before = cursor.pos;
@@ -115,7 +109,9 @@ impl Document {
         self.offset += (cursor.pos - from) as u64;
         Ok(cursor.pos)
     }
+}
 
+impl Document {
     fn start(&mut self, cursor: &mut Cursor<'_>) -> Result<Result<(), Stop>, ReadError> {
         let head = cursor.rest();
         cursor.skip_space();

@@ -1,7 +1,7 @@
 //! JSON string escapes. Bad ones are kept as they stand: a name with a stray backslash is better than none.
 
 /// Appends the text of a raw string to `out`, escapes resolved.
-pub(super) fn unescape(raw: &[u8], out: &mut Vec<u8>) {
+pub(crate) fn unescape(raw: &[u8], out: &mut Vec<u8>) {
     let mut rest = raw;
     while let Some(at) = rest.iter().position(|byte| *byte == b'\\') {
         out.extend_from_slice(&rest[..at]);

@@ -1,7 +1,9 @@
 //! Chrome trace JSON, as the `PyTorch` profiler (Kineto) and JAX write it.
 #![expect(clippy::inline_always, reason = "the steps of the scanner are a few instructions each; measured")]
 
+mod array;
 mod block;
+mod copy;
 mod cursor;
 mod digits;
 mod document;
@@ -15,8 +17,10 @@ mod shape;
 mod skip;
 mod xla;
 
+pub(crate) use copy::Copier;
 pub(crate) use cursor::PADDING;
 pub(crate) use document::{Document, Parsed};
+pub(crate) use escape::unescape;
 pub(crate) use xla::stream_of;
 
 use cursor::Cursor;

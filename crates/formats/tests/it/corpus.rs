@@ -29,17 +29,22 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
+/// What is in a file, decompressed.
+pub(crate) fn text(path: &Path) -> Vec<u8> {
+    let bytes = std::fs::read(path).unwrap();
+    if !bytes.starts_with(&[0x1f, 0x8b]) {
+        return bytes;
+    }
+    let mut text = Vec::new();
+    flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut text).unwrap();
+    text
+}
+
 #[test]
 fn real_traces_read_like_strict_json() {
     let mut compared = 0;
     for path in traces().into_iter().flatten() {
-        let bytes = std::fs::read(&path).unwrap();
-        let mut text = Vec::new();
-        if bytes.starts_with(&[0x1f, 0x8b]) {
-            flate2::read::MultiGzDecoder::new(&bytes[..]).read_to_end(&mut text).unwrap();
-        } else {
-            text = bytes;
-        }
+        let text = text(&path);
         if let Some(want) = gpuscope_formats::strict::read(&text) {
             let got = load(&text).unwrap();
             assert_same(&path.display().to_string(), &got.trace, &want);

@@ -9,3 +9,4 @@ mod differential;
 mod fuzz;
 mod layouts;
 mod links;
+mod rewrite;

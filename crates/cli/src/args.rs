@@ -160,9 +160,6 @@ pub(crate) enum Command {
     /// Which rank holds the others up, how often, and why
     #[command(after_help = examples::STRAGGLERS)]
     Stragglers(Asked),
-    /// What changed from one run to another: every event name, on the host and on the GPU
-    #[command(after_help = examples::DIFF)]
-    Diff(Asked),
     /// How long a step would take if something were different
     #[command(after_help = examples::WHATIF)]
     Whatif {
@@ -171,6 +168,8 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// What changed from one run to another: every event name, on the host and on the GPU
+    #[command(after_help = examples::DIFF)]
     Diff {
         /// Compare the --rank of one run with the median of its other ranks, or with rank N
         #[arg(long, value_name = "median|N", requires = "rank", value_parser = parse::against)]

@@ -60,22 +60,57 @@ pub enum ReadError {
 
 /// Reads one trace; compression and format are recognised by content.
 pub fn read(input: impl Read + Send, options: ReadOptions) -> Result<Loaded, ReadError> {
-    let mut document = Document::default();
-    let poured = pour(input, options, &mut document)?;
-    let Parsed { trace, format } = document.finish(poured.left, poured.broken.as_deref())?;
+    let mut reader = Reader::default();
+    let poured = pour(input, options, &mut reader)?;
+    let Parsed { trace, format } = reader.finish(&poured)?;
     Ok(Loaded { trace, format, compression: poured.compression, text_bytes: poured.text_bytes })
 }
 
-fn read_chunks(chunks: &mut dyn Chunks) -> Result<(Parsed, u64), ReadError> {
-    let first = chunks.next(None)?;
-    if memory_timeline::is_one(first.text()) {
-        return read_memory_timeline(first, chunks);
-    }
-    read_document(first, chunks)
+/// What a text turned out to be, once some of it was seen.
+#[derive(Default)]
+enum Reader {
+    #[default]
+    NothingSeen,
+    Trace(Box<Document>),
+    MemoryTimeline(memory_timeline::Reader),
 }
 
-fn read_document(first: Chunk, chunks: &mut dyn Chunks) -> Result<(Parsed, u64), ReadError> {
-    let mut document = Document::default();
+impl Pour for Reader {
+    type Error = ReadError;
+
+    fn feed(&mut self, buffer: &[u8], from: usize, to: usize, last: bool) -> Result<usize, ReadError> {
+        if let Reader::NothingSeen = self {
+            *self = if memory_timeline::is_one(&buffer[from..to]) {
+                Reader::MemoryTimeline(memory_timeline::Reader::default())
+            } else {
+                Reader::Trace(Box::default())
+            };
+        }
+        match self {
+            Reader::Trace(document) => document.feed(buffer, from, to, last),
+            Reader::MemoryTimeline(timeline) => {
+                timeline.feed(&buffer[from..to]);
+                Ok(to)
+            }
+            Reader::NothingSeen => Ok(from),
+        }
+    }
+}
+
+impl Reader {
+    fn finish(self, poured: &Poured) -> Result<Parsed, ReadError> {
+        let broken = poured.broken.as_deref();
+        match self {
+            Reader::NothingSeen => Document::default().finish(poured.left, broken),
+            Reader::Trace(document) => document.finish(poured.left, broken),
+            Reader::MemoryTimeline(timeline) => {
+                let trace = timeline.finish(poured.text_bytes, broken)?;
+                Ok(Parsed { trace, format: memory_timeline::FORMAT })
+            }
+        }
+    }
+}
+
 /// Takes text in as it comes.
 pub(crate) trait Pour {
     type Error: From<io::Error>;
@@ -116,40 +151,20 @@ pub(crate) fn pour<P: Pour>(
 
 fn pour_chunks<P: Pour>(chunks: &mut dyn Chunks, into: &mut P) -> Result<Poured, P::Error> {
     let mut text_bytes = 0;
+    let mut used: Option<Chunk> = None;
     let mut unfinished = Unfinished::default();
-    let (mut chunk, mut broken) = (first, None);
     loop {
+        let (mut chunk, broken) = match chunks.next(used.take()) {
+            Ok(chunk) => (chunk, None),
+            Err(error) if text_bytes == 0 => return Err(error.into()),
+            Err(error) => (Chunk::default(), Some(error.to_string())),
+        };
         let last = chunk.is_empty();
         text_bytes += chunk.text().len() as u64;
-        if unfinished.joins(&mut chunk, last) {
-            let whole_to = document.feed(&chunk.buffer, chunk.start, chunk.end, last)?;
-            if last {
-                return Ok((document.finish(chunk.end - whole_to, broken.as_deref())?, text_bytes));
-            }
-            unfinished.keep(&chunk, whole_to);
+        if !unfinished.joins(&mut chunk, last) {
+            used = Some(chunk);
+            continue;
         }
-        (chunk, broken) = next_or_end(chunks, chunk);
-    }
-}
-
-fn read_memory_timeline(first: Chunk, chunks: &mut dyn Chunks) -> Result<(Parsed, u64), ReadError> {
-    let mut timeline = memory_timeline::Reader::default();
-    let mut text_bytes = 0;
-    let (mut chunk, mut broken) = (first, None);
-    while !chunk.is_empty() {
-        text_bytes += chunk.text().len() as u64;
-        timeline.feed(chunk.text());
-        (chunk, broken) = next_or_end(chunks, chunk);
-    }
-    let trace = timeline.finish(text_bytes, broken.as_deref())?;
-    Ok((Parsed { trace, format: memory_timeline::FORMAT }, text_bytes))
-}
-
-/// The next chunk. Text that breaks off ends there, and why is said beside the empty chunk.
-fn next_or_end(chunks: &mut dyn Chunks, used: Chunk) -> (Chunk, Option<String>) {
-    match chunks.next(Some(used)) {
-        Ok(chunk) => (chunk, None),
-        Err(error) => (Chunk::default(), Some(error.to_string())),
         let whole_to = into.feed(&chunk.buffer, chunk.start, chunk.end, last)?;
         if last {
             let left = chunk.end - whole_to;

@@ -87,9 +87,8 @@ fn write_list(list: &List, width: usize, style: Style, out: &mut impl Write) -> 
 /// A bar as wide as the page; what is there at all has at least one cell.
 fn bar(shares: &[Share], width: usize, style: Style) -> String {
     let cells = cells(shares, width);
-    let part = |(share, cells): (&Share, usize)| {
-        style.painted(share.color, &share.fill.to_string().repeat(cells))
-    };
+    let part =
+        |(share, cells): (&Share, usize)| style.painted(share.color, &share.fill.to_string().repeat(cells));
     shares.iter().zip(cells).map(part).collect()
 }
 
@@ -130,7 +129,8 @@ mod tests {
 
     #[test]
     fn a_bar_is_as_wide_as_the_page_and_shows_what_is_there() {
-        for shares in [&[50.0, 50.0][..], &[99.9, 0.1, 0.0], &[33.3, 33.3, 33.4], &[0.1, 0.1, 99.8], &[100.0]] {
+        for shares in [&[50.0, 50.0][..], &[99.9, 0.1, 0.0], &[33.3, 33.3, 33.4], &[0.1, 0.1, 99.8], &[100.0]]
+        {
             let shares: Vec<Share> = shares.iter().map(|pct| share(*pct)).collect();
             let cells = cells(&shares, 80);
             assert_eq!(cells.iter().sum::<usize>(), 80, "{cells:?}");

@@ -107,7 +107,8 @@ pub(super) fn merge(ranks: Vec<RankExposed>, summary: &[Summary]) -> Vec<TopColl
             size_bytes,
         }
     };
-    let mut top: Vec<TopCollective> = sums.into_iter().map(row).filter(|row| row.exposed_ns > Ns::ZERO).collect();
+    let mut top: Vec<TopCollective> =
+        sums.into_iter().map(row).filter(|row| row.exposed_ns > Ns::ZERO).collect();
     // Stable, so that equal ones stay by name.
     top.sort_by_key(|row| std::cmp::Reverse(row.exposed_ns));
     top.truncate(TOP);

@@ -43,7 +43,9 @@ impl Tabular for AnalyzeAnswer {
             .int("count", Unit::Count, "How many", |c| c.count as i64)
             .int("exposed_ns", Unit::Ns, "Not hidden behind computation, mean over ranks", |c| c.exposed_ns.0)
             .float("bus_gb_per_s", Unit::GigabytesPerSecond, "Bus bandwidth", |c| c.bus_gb_per_s)
-            .int("last_rank", Unit::None, "The rank that came last most often", |c| c.last_rank.map(i64::from))
+            .int("last_rank", Unit::None, "The rank that came last most often", |c| {
+                c.last_rank.map(i64::from)
+            })
             .build();
         let mut tables = vec![step, findings, kernels, collectives];
         let rest: [&dyn Tabular; 7] = [

@@ -96,7 +96,7 @@ pub struct RankSide {
 impl RankSide {
     pub(super) fn of(rank: u32, view: View<'_>) -> RankSide {
         let breakdown = Breakdown::default().local(rank, view);
-        let copies = Bandwidth::default().local(rank, view);
+        let copies = Bandwidth::default().local(rank, view).copies;
         let times = &breakdown.total;
         let summary = Summary {
             step_time_ns: breakdown.step_time_ns,

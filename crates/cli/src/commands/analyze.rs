@@ -69,7 +69,11 @@ fn headline(outcome: &Outcome<AnalyzeAnswer>, paths: &str) -> String {
     let events: u64 = outcome.inputs.iter().map(|input| input.events).sum();
     let ranks = outcome.inputs.len();
     let ranks = if ranks == 1 { "1 rank".to_owned() } else { format!("{ranks} ranks") };
-    format!("{paths} · {ranks} · {} steps · {} events", outcome.answer.step.steps, units::count(events as i64))
+    format!(
+        "{paths} · {ranks} · {} steps · {} events",
+        outcome.answer.step.steps,
+        units::count(events as i64)
+    )
 }
 
 /// Paths as a shell would take them.

@@ -7,9 +7,9 @@ mod breakdown;
 mod check;
 mod collectives;
 mod completions;
-mod critical_path;
-mod counters;
 mod convert;
+mod counters;
+mod critical_path;
 mod demo;
 mod diff;
 mod idle;
@@ -62,7 +62,6 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         }
         Command::OpKernels(asked) => op_kernels::run(&asked, console),
         Command::Memory { asked, series } => memory::run(&asked, series, console),
-        Command::Annotations { asked, gpu, cpu } => annotations::run(&asked, gpu, cpu, console),
         Command::CriticalPath { asked, annotation, instance } => {
             critical_path::run(&asked, annotation, instance, console)
         }
@@ -72,7 +71,6 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Annotations { asked, gpu, cpu, kernels } => {
             annotations::run(&asked, (gpu, cpu), kernels, console)
         }
-        Command::Diff(asked) => diff::run(&asked, console),
         Command::Whatif { changes, asked } => whatif::run(&asked, &changes, console),
         Command::Diff { asked, against, fail_on } => diff::run(&asked, against, fail_on.as_deref(), console),
         Command::Convert(asked) => convert::run(&asked, console),

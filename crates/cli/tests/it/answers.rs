@@ -129,6 +129,9 @@ fn memory() {
     assert_eq!(folder.run(&["temporal", "@", "--json"]).ranks(), [0]);
     let none = folder.write("none.json", rank(0).to_json()).run(&["memory", "@none.json", "--json"]);
     assert!(none.codes().contains(&"no_memory_events".to_owned()), "{:?}", none.codes());
+}
+
+#[test]
 fn ranks_of_one_run_are_compared() {
     let folder = Folder::new();
     for n in 0..4 {

@@ -8,7 +8,7 @@ use gpuscope_trace::{Arg, Class, Ns, View};
 
 /// The queue of each stream after each change, as `queue --series` has it.
 pub(super) fn queue(rank: u32, view: View<'_>) -> Overlay {
-    let question = Queue { series: true };
+    let question = Queue { series: true, ..Queue::default() };
     let streams = question.merge(vec![question.local(rank, view)]).streams;
     let mut events = Vec::new();
     for stream in &streams {

@@ -35,6 +35,7 @@ pub enum Code {
     InvalidTime,
     KernelBeforeLaunch,
     StepWithoutGpuWork,
+    UnmatchedStepMarker,
     GraphLaunchShare,
     MissingShapes,
     DuplicateRank,
@@ -61,6 +62,7 @@ impl Code {
             | Code::InvalidTime
             | Code::KernelBeforeLaunch
             | Code::StepWithoutGpuWork
+            | Code::UnmatchedStepMarker
             | Code::PartialFirstStep
             | Code::TruncatedLists
             | Code::DuplicateRank

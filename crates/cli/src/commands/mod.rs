@@ -8,6 +8,7 @@ mod completions;
 mod convert;
 mod demo;
 mod diff;
+mod hta;
 mod idle;
 mod info;
 mod kernels;
@@ -47,6 +48,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Bandwidth { asked, series } => bandwidth::run(&asked, series, console),
         Command::Annotations { asked, gpu, cpu } => annotations::run(&asked, gpu, cpu, console),
         Command::Diff { asked, against, fail_on } => diff::run(&asked, against, fail_on.as_deref(), console),
+        Command::Hta(asked) => hta::run(&asked, console),
         Command::Convert(asked) => convert::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),
         Command::Demo(demo) => demo::run(&demo, console),

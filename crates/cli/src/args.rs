@@ -180,6 +180,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// Every breakdown of all ranks in one report, what holds the job up, and what to do
+    #[command(after_help = examples::HTA)]
+    Hta(Asked),
     /// Write traces anew: cut, with counters, anonymised, or in another compression
     #[command(after_help = examples::CONVERT)]
     Convert(Convert),

@@ -116,6 +116,12 @@ Examples:
   gpuscope diff traces/ --rank 5 --against median
   gpuscope diff before/ after/ --fail-on 'step_time > +3% and step_time > +2ms'";
 
+pub(crate) const HTA: &str = "\
+Examples:
+  gpuscope hta traces/
+  gpuscope hta traces/ -o report.html
+  gpuscope hta rank0.json.gz -o report.json --json";
+
 pub(crate) const CONVERT: &str = "\
 Examples:
   gpuscope convert rank0.json.gz -o cut.json.gz --step 10..12

@@ -211,6 +211,9 @@ impl Run {
             let selection = Selection::new(trace, &index, &self.options.criteria);
             let view = View { trace, index: &index, selection: &selection };
             notes.extend(unselected::note(view, &self.options.criteria));
+            if self.options.step_marker.is_some() {
+                notes.extend(unselected::unmarked(view));
+            }
             question.local(rank, view)
         });
         for note in &mut notes {

@@ -1,8 +1,8 @@
 //! A selection that leaves nothing of a rank is answered with zeros; this says so, and what there is to select.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use gpuscope_trace::{Code, Criteria, Ns, Quality, View};
+use gpuscope_trace::{Class, Code, Criteria, Ns, Quality, View};
 
 /// Values listed one by one before the rest is counted.
 const LISTED: usize = 8;
@@ -34,6 +34,25 @@ pub(crate) fn note(view: View<'_>, criteria: &Criteria) -> Option<Quality> {
         there.join(", "),
     );
     Some(Quality::new(Code::NoGpuEvents, 0, message))
+}
+
+/// An entry if steps were to be found by a marker, and it marks none.
+pub(crate) fn unmarked(view: View<'_>) -> Option<Quality> {
+    if !view.steps().is_empty() {
+        return None;
+    }
+    let trace = view.trace;
+    let mut names: BTreeMap<&str, u64> = BTreeMap::new();
+    for row in trace.rows().filter(|row| trace.class(*row) == Class::Annotation) {
+        *names.entry(trace.name(row)).or_default() += 1;
+    }
+    let count: u64 = names.values().sum();
+    let mut names: Vec<(&str, u64)> = names.into_iter().collect();
+    names.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let shown: Vec<&str> = names.iter().take(LISTED).map(|(name, _)| *name).collect();
+    let there = if shown.is_empty() { String::new() } else { format!("; there are {}", shown.join(", ")) };
+    let message = format!("--step-marker matches none of {count} annotations, so there are no steps{there}");
+    Some(Quality::new(Code::UnmatchedStepMarker, 0, message))
 }
 
 /// The selection as the user wrote it, and the verb that goes with it.

@@ -49,7 +49,7 @@ pub use truth::{
     BreakdownTruth, CollectiveTruth, FaultSpan, JobCollective, KernelTruth, Lateness, MemoryPeak,
     PlantedFault, RankTruth, StepTruth, Truth,
 };
-pub use write::{Compression, file_name, truth, write_job, write_rank};
+pub use write::{Compression, file_name, files_of_others, truth, write_job, write_rank};
 
 /// The job `gpuscope demo` writes: eight ranks of about 20 000 events, one of them slow, gradients reduced only after
 /// the backward pass, and one data loader that stalls.

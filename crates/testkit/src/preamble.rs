@@ -24,6 +24,11 @@ impl Places {
     }
 }
 
+/// The `trace_id` of a rank's file: no other file has it.
+pub(crate) fn trace_id(plan: &Plan, rank: u32) -> String {
+    format!("{:016X}{:016X}", mix(plan.seed ^ u64::from(rank)), mix(!plan.seed ^ u64::from(rank)))
+}
+
 /// Everything before the first event.
 pub(crate) fn header(out: &mut ChromeWriter<'_>, plan: &Plan, groups: &Groups, rank: u32) {
     out.text("{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [");
@@ -47,7 +52,7 @@ pub(crate) fn header(out: &mut ChromeWriter<'_>, plan: &Plan, groups: &Groups, r
     } else {
         out.text("  \"record_shapes\": 1,\n");
     }
-    let id = format!("{:016X}{:016X}", mix(plan.seed ^ u64::from(rank)), mix(!plan.seed ^ u64::from(rank)));
+    let id = trace_id(plan, rank);
     out.text("  \"host_name\": \"node-").int(i64::from(rank / GPUS_PER_HOST)).text("\",\n");
     out.text("  \"trace_id\": \"").text(&id).text("\",\n  \"displayTimeUnit\": \"ms\",\n");
     out.text("  \"baseTimeNanoseconds\": ").int(BASE_TIME_NS).text(",\n  \"traceEvents\": [");

@@ -1,9 +1,10 @@
 //! The front door: simulate a plan and write its files, its truth, or both.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
 
+use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 
 use crate::emit::Emitter;
@@ -11,6 +12,7 @@ use crate::engine::simulate;
 use crate::groups::Groups;
 use crate::job;
 use crate::plan::Plan;
+use crate::preamble::trace_id;
 use crate::shapes::ShapeTexts;
 use crate::truth::{RankTruth, Truth};
 use crate::witness::Witness;
@@ -67,6 +69,29 @@ pub fn write_job(plan: &Plan, dir: &Path, compression: Compression) -> io::Resul
         file.flush()?;
     }
     Ok(job::combine(plan, ranks))
+}
+
+/// Files that `write_job` would write over and that are not the work of an earlier call with such a plan.
+pub fn files_of_others(plan: &Plan, dir: &Path, compression: Compression) -> Vec<PathBuf> {
+    let ranks = (0..plan.world()).filter(|rank| plan.has_file(*rank));
+    let paths = ranks.map(|rank| (rank, dir.join(file_name(rank, compression))));
+    paths.filter(|(rank, path)| path.exists() && !is_own(plan, *rank, path)).map(|(_, path)| path).collect()
+}
+
+/// Whether the beginning of a file has the id that such a plan gives it.
+fn is_own(plan: &Plan, rank: u32, path: &Path) -> bool {
+    const LOOK: u64 = 4 << 20;
+    let mut text = Vec::new();
+    let Ok(file) = File::open(path) else { return false };
+    let is_gzip = path.extension().is_some_and(|extension| extension == "gz");
+    // What cannot be read to the end of the look may still show its id; what cannot be read at all shows none.
+    let _ = if is_gzip {
+        GzDecoder::new(file).take(LOOK).read_to_end(&mut text)
+    } else {
+        file.take(LOOK).read_to_end(&mut text)
+    };
+    let id = trace_id(plan, rank);
+    text.windows(id.len()).any(|window| window == id.as_bytes())
 }
 
 fn open_file(plan: &Plan, dir: &Path, rank: u32, compression: Compression) -> io::Result<Box<dyn Write>> {

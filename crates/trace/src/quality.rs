@@ -38,6 +38,7 @@ pub enum Code {
     InvalidTime,
     KernelBeforeLaunch,
     StepWithoutGpuWork,
+    UnmatchedStepMarker,
     GraphLaunchShare,
     MissingShapes,
     DuplicateRank,
@@ -65,6 +66,7 @@ impl Code {
             | Code::InvalidTime
             | Code::KernelBeforeLaunch
             | Code::StepWithoutGpuWork
+            | Code::UnmatchedStepMarker
             | Code::PartialFirstStep
             | Code::TruncatedLists
             | Code::DuplicateRank

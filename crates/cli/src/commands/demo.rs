@@ -10,7 +10,7 @@ use gpuscope_job::{JobOptions, Run};
 use gpuscope_report::terminal::{Style, write_labelled, write_table};
 use gpuscope_report::units;
 use gpuscope_table::{Table, Tabular, Unit};
-use gpuscope_testkit::{Compression, Plan, PlantedFault, Truth, file_name, write_job};
+use gpuscope_testkit::{Compression, Plan, PlantedFault, Truth, file_name, files_of_others, write_job};
 
 use crate::Console;
 use crate::args::Demo;
@@ -21,6 +21,16 @@ use seen::{Seen, planted, seen};
 pub(crate) fn run(demo: &Demo, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let plan = plan(demo);
     let compression = if demo.only_write { Compression::None } else { Compression::Gzip };
+    if let [first, ..] = files_of_others(&plan, &demo.output, compression).as_slice() {
+        return Err(Failure::usage(
+            format!(
+                "-o {}: this would write over {}, which is not of the demo",
+                demo.output.display(),
+                first.display()
+            ),
+            "give another folder: gpuscope demo -o somewhere-else",
+        ));
+    }
     let unwritable = |source| Failure::Unwritable { path: demo.output.display().to_string(), source };
     let truth = write_job(&plan, &demo.output, compression).map_err(unwritable)?;
     let files = truth.ranks.iter().filter(|rank| rank.written);

@@ -12,6 +12,7 @@ mod counters;
 mod critical_path;
 mod demo;
 mod diff;
+mod hta;
 mod idle;
 mod info;
 mod kernels;
@@ -73,6 +74,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         }
         Command::Whatif { changes, asked } => whatif::run(&asked, &changes, console),
         Command::Diff { asked, against, fail_on } => diff::run(&asked, against, fail_on.as_deref(), console),
+        Command::Hta(asked) => hta::run(&asked, console),
         Command::Convert(asked) => convert::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),
         Command::Demo(demo) => demo::run(&demo, console),

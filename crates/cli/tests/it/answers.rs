@@ -39,6 +39,7 @@ snapshot!(annotations, "annotations");
 snapshot!(collectives, "collectives");
 snapshot!(stragglers, "stragglers");
 snapshot!(annotations_kernels, "annotations", "--cpu", "--kernels");
+snapshot!(hta, "hta");
 snapshot!(check, "check");
 
 #[test]
@@ -221,6 +222,25 @@ fn a_smaller_demo_says_only_what_is_in_it() {
     assert_eq!(written.out, "plain/rank-0.json\nplain/rank-1.json\n");
     let size = folder.read("plain/rank-0.json").len();
     assert!((200_000..450_000).contains(&size), "{size}");
+}
+
+#[test]
+fn the_demo_writes_over_its_own_files_only() {
+    let folder = Folder::new();
+    let demo = ["demo", "-o", "@demo", "--ranks", "2", "--bytes", "300kB"];
+    assert_eq!(folder.run(&demo).exit, 0);
+    assert_eq!(folder.run(&demo).exit, 0);
+    folder.write("demo/rank-1.json.gz", "mine");
+    let ran = folder.run(&demo);
+    assert_eq!(ran.exit, 2);
+    assert!(
+        ran.err.contains("would write over demo/rank-1.json.gz, which is not of the demo"),
+        "{}",
+        ran.err
+    );
+    assert_eq!(folder.read("demo/rank-1.json.gz"), "mine");
+    let plain = ["demo", "-o", "@demo", "--ranks", "2", "--bytes", "300kB", "--only-write"];
+    assert_eq!((folder.run(&plain).exit, folder.run(&plain).exit), (0, 0));
 }
 
 #[test]

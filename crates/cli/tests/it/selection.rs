@@ -71,4 +71,9 @@ fn steps_of_the_user_hold_for_every_command() {
     }
     let arguments = ["temporal", "@a.json", "--step-marker", "^train", "--step", "1", "--json"];
     assert_eq!(folder.run(&arguments).json()["data"]["ranks"][0]["kernel_ns"], 35);
+    let ran = folder.run(&["breakdown", "@a.json", "--step-marker", "^trian", "--json"]);
+    assert!(ran.codes().contains(&"unmatched_step_marker".to_owned()));
+    assert!(
+        ran.out.contains("matches none of 2 annotations, so there are no steps; there are train 1, train 2")
+    );
 }

@@ -5,6 +5,7 @@ mod captures;
 mod corpus;
 mod failures;
 mod hostile;
+mod hta;
 mod inputs;
 mod output;
 mod selection;

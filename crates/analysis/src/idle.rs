@@ -9,20 +9,24 @@
 //! launch was issued. Before that nothing was on its way (`host_ns`); after it up to the threshold is the price
 //! of a launch (`launch_ns`); beyond it the event waited for something else (`queued_ns`). Gaps before events
 //! whose launch is unknown are `unlinked_ns`. The four make up `idle_ns`, to the nanosecond. For `host_ns`,
-//! `host_causes` says what the launching thread was doing.
+//! `host_causes` says what the launching thread was doing, and `host_gaps` lists the longest one by one.
 
 mod causes;
+mod gaps;
 mod table;
 
 use std::collections::BTreeMap;
 
-use gpuscope_trace::{GpuEvent, Interval, Ns, Row, View};
+use gpuscope_trace::{GpuEvent, Interval, Ns, View};
 use serde::Serialize;
 
 use crate::Question;
 
 pub(crate) use causes::cause_of;
 pub use causes::{Cause, HostCause};
+pub use gaps::HostGap;
+
+use gaps::Gap;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Gaps {
@@ -63,6 +67,8 @@ pub struct IdleAnswer {
     pub streams: Vec<StreamIdle>,
     pub devices: Vec<DeviceIdle>,
     pub host_causes: Vec<HostCause>,
+    /// The longest, longest first.
+    pub host_gaps: Vec<HostGap>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +90,7 @@ impl Question for Idle {
     fn local(&self, rank: u32, view: View<'_>) -> IdleAnswer {
         let mut streams: BTreeMap<(i64, i64), StreamState> = BTreeMap::new();
         let mut devices: BTreeMap<i64, DeviceState> = BTreeMap::new();
-        let mut host_gaps: Vec<(Row, Interval)> = Vec::new();
+        let mut host_gaps: Vec<Gap> = Vec::new();
         for event in view.gpu() {
             let (device, launch) = (view.device(event.row), view.launch(event.row));
             let launched = launch.and_then(|call| view.trace.start(call));
@@ -93,7 +99,7 @@ impl Question for Idle {
             }
             let state = devices.entry(device).or_default();
             if let (Some(host), Some(call)) = (state.add(event, launched, self.threshold), launch) {
-                host_gaps.push((call, host));
+                host_gaps.push(Gap { device, call, time: host });
             }
         }
         IdleAnswer {
@@ -106,6 +112,7 @@ impl Question for Idle {
                 .map(|(device, state)| DeviceIdle { rank, device, ..state.idle })
                 .collect(),
             host_causes: causes::of(rank, view, &host_gaps),
+            host_gaps: gaps::longest(rank, view, &host_gaps),
         }
     }
 
@@ -115,9 +122,12 @@ impl Question for Idle {
             all.streams.extend(local.streams);
             all.devices.extend(local.devices);
             all.host_causes.extend(local.host_causes);
+            all.host_gaps.extend(local.host_gaps);
         }
         // Stable, so that equal ones stay by rank.
         all.host_causes.sort_by_key(|cause| std::cmp::Reverse(cause.idle_ns));
+        all.host_gaps.sort_by_key(|gap| std::cmp::Reverse(gap.idle_ns));
+        all.host_gaps.truncate(gaps::LISTED);
         all
     }
 }

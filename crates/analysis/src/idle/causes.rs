@@ -6,9 +6,11 @@
 
 use std::collections::BTreeMap;
 
-use gpuscope_trace::{Class, Interval, Nesting, Ns, Row, StrId, Trace, View};
+use gpuscope_trace::{Class, Nesting, Ns, Row, StrId, Trace, View};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
+
+use super::gaps::Gap;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -109,14 +111,14 @@ pub struct HostCause {
     pub name: Option<String>,
 }
 
-/// The causes of gaps, each given with the call that ended it; largest first.
-pub(super) fn of(rank: u32, view: View<'_>, gaps: &[(Row, Interval)]) -> Vec<HostCause> {
+/// The causes of gaps, largest first.
+pub(super) fn of(rank: u32, view: View<'_>, gaps: &[Gap]) -> Vec<HostCause> {
     if gaps.is_empty() {
         return Vec::new();
     }
     let mut found: BTreeMap<Cause, Found> = BTreeMap::new();
     let (innermost, nesting) = (view.index.innermost(view.trace), view.index.nesting(view.trace));
-    for (gap, (call, time)) in gaps.iter().enumerate() {
+    for (gap, Gap { call, time, .. }) in gaps.iter().enumerate() {
         let mut explained = Ns::ZERO;
         for (part, row) in innermost.during(view.trace.track(*call).thread, *time) {
             let (cause, told_by) = cause_of(view.trace, nesting, row);

@@ -27,6 +27,18 @@ impl Tabular for IdleAnswer {
             .int("count", Unit::Count, "Gaps it had a part in", |c| c.count as i64)
             .text("name", "The event behind most of it", |c| c.name.clone())
             .build();
+        let gaps = Table::of("host_gaps", "The longest waits for the host", &self.host_gaps)
+            .int("rank", Unit::None, "The rank", |g| i64::from(g.rank))
+            .int("device", Unit::None, "The device", |g| g.device)
+            .int("step", Unit::None, "The step that launched what ended it", |g| g.step)
+            .int("idle_ns", Unit::Ns, "How long nothing was on its way", |g| g.idle_ns.0)
+            .text("cause", "What sort of thing the launching thread did", |g| g.cause.label().to_owned())
+            .text("stack", "What it was in, the innermost first", |g| {
+                let stack: Vec<&str> = g.stack.iter().rev().map(String::as_str).collect();
+                (!stack.is_empty()).then(|| stack.join(" < "))
+            })
+            .int("start_ns", Unit::TimestampNs, "When it began", |g| g.start_ns.0)
+            .build();
         let streams = Table::of("streams", "Gaps per stream", &self.streams)
             .int("rank", Unit::None, "The rank", |s| i64::from(s.rank))
             .int("device", Unit::None, "The device", |s| s.device)
@@ -46,6 +58,6 @@ impl Tabular for IdleAnswer {
             })
             .int("other_count", Unit::Count, "Other gaps", |s| s.categories.other.count as i64)
             .build();
-        vec![devices, causes, streams]
+        vec![devices, causes, gaps, streams]
     }
 }

@@ -6,6 +6,7 @@ mod convert;
 mod corpus;
 mod failures;
 mod hostile;
+mod hta;
 mod inputs;
 mod output;
 mod selection;

@@ -43,3 +43,15 @@ fn what_held_the_host_up_comes_first() {
     let first = ask(&plan).1.host_causes.into_iter().find(|found| found.rank == 0).expect("a cause");
     assert_eq!(first.cause, Cause::DataLoading);
 }
+
+#[test]
+fn the_longest_wait_is_the_planted_one() {
+    let (truth, answer) = ask(&Plan::small().with_data_loader_stall(0, 11, 80_000_000));
+    let gap = &answer.host_gaps[0];
+    assert_eq!((gap.rank, gap.step, gap.cause), (0, Some(11), Cause::DataLoading));
+    assert!(gap.stack.iter().any(|name| name.contains("DataLoader")), "{gap:?}");
+    let planted = truth.ranks[0].fault_sites[0];
+    let (from, to) = (gap.start_ns.0, (gap.start_ns + gap.idle_ns).0);
+    let common = to.min(planted.end_ns) - from.max(planted.start_ns);
+    assert!(common * 10 > gap.idle_ns.0 * 9, "{gap:?} is most of it in {planted:?}");
+}

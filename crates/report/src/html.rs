@@ -1,5 +1,7 @@
 //! One self-contained page: no script, no network, readable in light and dark.
 
+mod findings;
+
 use std::io::{self, Write};
 
 use gpuscope_table::{Column, Table, Values};
@@ -23,12 +25,14 @@ th,td{border-bottom:1px solid var(--line);padding:.25rem .6rem;text-align:left;v
 white-space:nowrap}\
 th{background:var(--head);vertical-align:bottom;white-space:normal}\
 .n{text-align:right;font-variant-numeric:tabular-nums}\
-.name{white-space:normal;overflow-wrap:anywhere;min-width:22rem}summary{cursor:pointer;display:block;text-decoration:underline dotted var(--soft)}\
+.name{white-space:normal;overflow-wrap:anywhere;min-width:12rem;max-width:34rem}summary{cursor:pointer;display:block;text-decoration:underline dotted var(--soft)}\
 details p{margin:.3rem 0 .6rem;color:var(--soft)}\
 li{margin:.4rem 0;max-width:60rem}.error{color:var(--error)}.warning{color:var(--warning)}";
 
 /// Names that take more than about a line are folded.
 const LONG_NAME: usize = 80;
+/// Texts that may take several lines, so that numbers beside them stay in sight.
+const MAY_WRAP: usize = 28;
 
 pub fn write(page: &Page<'_>, mut out: impl Write) -> io::Result<()> {
     let title = format!("gpuscope {}", escaped(page.command));
@@ -37,12 +41,18 @@ pub fn write(page: &Page<'_>, mut out: impl Write) -> io::Result<()> {
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\n\
          <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
-         <title>{title}</title>\n<style>{STYLE}</style>\n</head>\n<body>\n\
+         <title>{title}</title>\n<style>{STYLE}{}</style>\n</head>\n<body>\n\
          <h1>{title}</h1>\n<p class=\"soft\">{}</p>\n",
+        findings::STYLE,
         escaped(&text::one_line(&page.headline()))
     )?;
     for table in page.shown() {
-        write_table(table, &mut out)?;
+        writeln!(out, "<h2>{}</h2>", escaped(&text::one_line(&table.title)))?;
+        if findings::are_in(table) {
+            findings::write(table, page, &mut out)?;
+        } else {
+            write_table(table, &mut out)?;
+        }
     }
     quality(page, &mut out)?;
     inputs(page, &mut out)?;
@@ -51,7 +61,7 @@ pub fn write(page: &Page<'_>, mut out: impl Write) -> io::Result<()> {
 
 fn write_table(table: &Table, out: &mut impl Write) -> io::Result<()> {
     let columns = with_shares(table);
-    write!(out, "<h2>{}</h2>\n<div class=\"wide\"><table>\n<thead><tr>", escaped(&table.title))?;
+    out.write_all(b"<div class=\"wide\"><table>\n<thead><tr>")?;
     for (column, _) in &columns {
         let (class, doc) = (class(text::is_number(column)), escaped(column.doc));
         write!(out, "<th{class} title=\"{doc}\">{}</th>", escaped(&text::heading(column)))?;
@@ -87,7 +97,8 @@ fn write_cell(column: &Column, share: Option<&Column>, row: usize, out: &mut imp
     }
     let brief = names::fitted(&cell, LONG_NAME);
     if brief == cell {
-        return write!(out, "<td>{}</td>", escaped(&cell));
+        let class = if text::width(&cell) > MAY_WRAP { " class=\"name\"" } else { "" };
+        return write!(out, "<td{class}>{}</td>", escaped(&cell));
     }
     write!(
         out,

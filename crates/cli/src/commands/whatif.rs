@@ -1,5 +1,7 @@
 //! `gpuscope whatif`
 
+use std::collections::BTreeSet;
+
 use gpuscope_analysis::WhatIf;
 use gpuscope_analysis::whatif::{Changes, NamePattern, Scale};
 use regex_lite::Regex;
@@ -9,6 +11,9 @@ use crate::Console;
 use crate::args::{Asked, ChangeArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+
+/// Ranks named in an error.
+const MOST_LISTED: usize = 16;
 
 pub(crate) fn run(asked: &Asked, wanted: &ChangeArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let scale =
@@ -31,6 +36,17 @@ pub(crate) fn run(asked: &Asked, wanted: &ChangeArgs, console: &mut Console<'_>)
             return Err(Failure::usage(
                 format!("nothing in the traces matches `{}`", matched.pattern),
                 "see the names with `gpuscope kernels` and `gpuscope annotations`",
+            ));
+        }
+    }
+    if let Some(rank) = wanted.rank_as_median {
+        let ranks: BTreeSet<u32> = outcome.inputs.iter().map(|input| input.rank).collect();
+        if ranks.len() < 2 || !ranks.contains(&rank) {
+            let listed: Vec<String> = ranks.iter().take(MOST_LISTED).map(u32::to_string).collect();
+            let more = if ranks.len() > MOST_LISTED { ", …" } else { "" };
+            return Err(Failure::usage(
+                format!("--rank-as-median {rank}: the ranks here are {}{more}", listed.join(", ")),
+                "give one of several ranks, and the traces of the others too: gpuscope whatif traces/",
             ));
         }
     }

@@ -151,3 +151,14 @@ fn a_reader_that_goes_away_is_no_error() {
         assert_eq!((exit.0, err.len()), (0, 0));
     }
 }
+
+#[test]
+fn a_rank_that_is_not_there_cannot_be_as_the_median() {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json()).write("rank1.json", rank(1).to_json());
+    let ran = folder.run(&["whatif", "@", "--rank-as-median", "77"]);
+    assert_eq!((ran.exit, ran.out.as_str()), (2, ""));
+    assert!(ran.err.contains("--rank-as-median 77: the ranks here are 0, 1"), "{}", ran.err);
+    assert_eq!(folder.run(&["whatif", "@rank0.json", "--rank-as-median", "0"]).exit, 2);
+    assert_eq!(folder.run(&["whatif", "@", "--rank-as-median", "1"]).exit, 0);
+}

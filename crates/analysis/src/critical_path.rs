@@ -218,7 +218,11 @@ fn gpu_bound(kind: Kind) -> Bound {
 
 /// What time in a host event counts as.
 fn host_bound(view: View<'_>, row: Row) -> Bound {
-    match crate::idle::cause_of(view.trace, view.index.nesting(view.trace), row).0 {
+    bound_of(crate::idle::cause_of(view, row).0)
+}
+
+fn bound_of(cause: Cause) -> Bound {
+    match cause {
         Cause::DataLoading => Bound::DataLoading,
         Cause::Synchronisation | Cause::BlockingCopy => Bound::Sync,
         _ => Bound::Cpu,

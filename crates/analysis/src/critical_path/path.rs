@@ -47,9 +47,10 @@ impl Names {
         });
         let nodes = nodes.collect();
         let innermost = view.index.innermost(trace);
+        let mut causes = crate::idle::Causes::new(view);
         for (thread, work) in &mut host {
             for (time, row) in innermost.during(*thread, graph.span) {
-                let bound = super::host_bound(view, row);
+                let bound = super::bound_of(causes.of(row).0);
                 work.push(HostWork { time, text: texts.of(row), element: trace.element(row), bound });
             }
         }

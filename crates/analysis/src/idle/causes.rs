@@ -117,11 +117,11 @@ pub(super) fn of(rank: u32, view: View<'_>, gaps: &[Gap]) -> Vec<HostCause> {
         return Vec::new();
     }
     let mut found: BTreeMap<Cause, Found> = BTreeMap::new();
-    let (innermost, nesting) = (view.index.innermost(view.trace), view.index.nesting(view.trace));
+    let (innermost, mut causes) = (view.index.innermost(view.trace), Causes::new(view));
     for (gap, Gap { call, time, .. }) in gaps.iter().enumerate() {
         let mut explained = Ns::ZERO;
         for (part, row) in innermost.during(view.trace.track(*call).thread, *time) {
-            let (cause, told_by) = cause_of(view.trace, nesting, row);
+            let (cause, told_by) = causes.of(row);
             found.entry(cause).or_default().add(gap, Some(told_by), part.len());
             explained += part.len();
         }
@@ -165,18 +165,76 @@ impl Found {
     }
 }
 
-/// The cause of time spent in a row, and the name of the event that tells it.
-pub(crate) fn cause_of(trace: &Trace, nesting: &Nesting, row: Row) -> (Cause, StrId) {
-    // From the outside in, so that of equal weights the innermost is taken.
-    let mut around: Vec<Row> = std::iter::once(row).chain(nesting.ancestors(row)).collect();
-    around.reverse();
-    let telling = around
-        .into_iter()
-        .filter_map(|around| Some((Cause::telling(trace.class(around), trace.name(around))?, around)))
-        .max_by_key(|(cause, _)| cause.weight());
-    let (cause, told_by) =
-        telling.unwrap_or_else(|| (Cause::of_class(trace.class(row), trace.name(row)), row));
-    (cause, trace.name_id(told_by))
+/// Tells the cause of time spent in a host event. What was found is remembered for all rows around it, so that asking
+/// for every row of a trace looks at each once, however deep the nesting.
+pub(crate) struct Causes<'a> {
+    trace: &'a Trace,
+    nesting: &'a Nesting,
+    /// Per row: not known yet, none, or the row of the event that tells the cause two further on.
+    told_by: Vec<u32>,
+    path: Vec<Row>,
+}
+
+const UNKNOWN: u32 = 0;
+const NONE: u32 = 1;
+
+impl<'a> Causes<'a> {
+    pub(crate) fn new(view: View<'a>) -> Causes<'a> {
+        let trace = view.trace;
+        Causes {
+            trace,
+            nesting: view.index.nesting(trace),
+            told_by: vec![UNKNOWN; trace.len()],
+            path: Vec::new(),
+        }
+    }
+
+    /// The cause of time spent in a row, and the name of the event that tells it.
+    pub(crate) fn of(&mut self, row: Row) -> (Cause, StrId) {
+        let trace = self.trace;
+        let telling = |row: Row| Cause::telling(trace.class(row), trace.name(row));
+        match self.told_by(row).checked_sub(2) {
+            Some(by) => {
+                let cause = telling(by).unwrap_or(Cause::NothingRecorded);
+                (cause, trace.name_id(by))
+            }
+            None => (Cause::of_class(trace.class(row), trace.name(row)), trace.name_id(row)),
+        }
+    }
+
+    fn told_by(&mut self, row: Row) -> u32 {
+        let mut here = Some(row);
+        while let Some(row) = here.filter(|row| self.told_by[*row as usize] == UNKNOWN) {
+            self.path.push(row);
+            here = self.nesting.parent(row);
+        }
+        let telling = |row: Row| Cause::telling(self.trace.class(row), self.trace.name(row));
+        let mut outside = here.map_or(NONE, |row| self.told_by[row as usize]);
+        let mut weight = outside.checked_sub(2).and_then(telling).map(Cause::weight);
+        // From the outside in, so that of equal weights the innermost is taken.
+        while let Some(row) = self.path.pop() {
+            let own = telling(row).map(Cause::weight);
+            if own.is_some() && own >= weight {
+                (outside, weight) = (row.saturating_add(2), own);
+            }
+            self.told_by[row as usize] = outside;
+        }
+        self.told_by[row as usize]
+    }
+}
+
+/// The same for a row or two.
+pub(crate) fn cause_of(view: View<'_>, row: Row) -> (Cause, StrId) {
+    let trace = view.trace;
+    let telling = |row: Row| Some((Cause::telling(trace.class(row), trace.name(row))?, row));
+    let mut told: Option<(Cause, Row)> = telling(row);
+    for outer in view.index.nesting(trace).ancestors(row).filter_map(telling) {
+        if told.is_none_or(|(cause, _)| outer.0.weight() > cause.weight()) {
+            told = Some(outer);
+        }
+    }
+    let (cause, by) = told.unwrap_or_else(|| (Cause::of_class(trace.class(row), trace.name(row)), row));
+    (cause, trace.name_id(by))
 }
 
 #[cfg(test)]
@@ -213,6 +271,32 @@ mod tests {
         );
         let sum: i64 = answer.host_causes.iter().map(|c| c.idle_ns.0).sum();
         assert_eq!(sum, answer.devices[0].host_ns.0);
+    }
+
+    #[test]
+    fn causes_do_not_depend_on_what_was_asked_before() {
+        let mut sample = trace();
+        let names =
+            ["aten::item", "Optimizer.step#A", "x", "DataLoader", "y", "aten::item", "Python GC", "z"];
+        for (depth, name) in names.iter().cycle().take(40).enumerate() {
+            let depth = depth as i64;
+            sample = sample.host("user_annotation", name, depth..100 - depth);
+        }
+        let loaded = sample.build();
+        let selection = gpuscope_trace::Selection::everything();
+        let view = loaded.view(&selection);
+        let rows: Vec<Row> = view.trace.rows().collect();
+        let alone: Vec<_> = rows.iter().map(|row| cause_of(view, *row)).collect();
+        for order in [rows.clone(), rows.iter().rev().copied().collect()] {
+            let mut causes = Causes::new(view);
+            for row in order {
+                assert_eq!(causes.of(row), alone[row as usize]);
+            }
+        }
+        let told: Vec<Cause> = alone.iter().take(8).map(|(cause, _)| *cause).collect();
+        let (item, loading) = (Cause::Item, Cause::DataLoading);
+        let collection = Cause::GarbageCollection;
+        assert_eq!(told, [item, item, item, loading, loading, loading, collection, collection]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use gpuscope_trace::{Interval, Ns, Row, View};
 use serde::Serialize;
 
-use super::causes::{Cause, cause_of};
+use super::causes::{Cause, Causes};
 
 /// How many of a run are listed.
 pub(super) const LISTED: usize = 10;
@@ -40,17 +40,17 @@ pub(super) fn longest(rank: u32, view: View<'_>, gaps: &[Gap]) -> Vec<HostGap> {
     // Stable: of equal ones the first.
     longest.sort_by_key(|gap| Reverse(gap.time.len()));
     longest.truncate(LISTED);
-    longest.into_iter().map(|gap| explained(rank, view, gap)).collect()
+    let mut causes = Causes::new(view);
+    longest.into_iter().map(|gap| explained(rank, view, gap, &mut causes)).collect()
 }
 
-fn explained(rank: u32, view: View<'_>, gap: Gap) -> HostGap {
+fn explained(rank: u32, view: View<'_>, gap: Gap, causes: &mut Causes<'_>) -> HostGap {
     let trace = view.trace;
-    let nesting = view.index.nesting(trace);
     let mut by_cause: BTreeMap<Cause, (Ns, BTreeMap<Row, Ns>)> = BTreeMap::new();
     let mut recorded = Ns::ZERO;
     let doing = view.index.innermost(trace).during(trace.track(gap.call).thread, gap.time);
     for (part, row) in doing {
-        let (total, rows) = by_cause.entry(cause_of(trace, nesting, row).0).or_default();
+        let (total, rows) = by_cause.entry(causes.of(row).0).or_default();
         *total += part.len();
         *rows.entry(row).or_default() += part.len();
         recorded += part.len();
@@ -68,7 +68,7 @@ fn explained(rank: u32, view: View<'_>, gap: Gap) -> HostGap {
         start_ns: gap.time.start,
         idle_ns: gap.time.len(),
         cause,
-        name: row.map(|row| trace.strings.get(cause_of(trace, nesting, row).1).to_owned()),
+        name: row.map(|row| trace.strings.get(causes.of(row).1).to_owned()),
         stack: row.map(|row| stack(view, row)).unwrap_or_default(),
         step: trace.start(gap.call).and_then(|time| steps.at(time)).map(|i| steps[i].number),
     }

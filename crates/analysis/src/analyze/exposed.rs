@@ -91,10 +91,11 @@ pub(super) fn merge(ranks: Vec<RankExposed>, summary: &[Summary]) -> Vec<TopColl
     for (key, time) in ranks.into_iter().flat_map(|rank| rank.0) {
         *sums.entry(key).or_default() += time;
     }
+    // The first of those that are alike.
+    let alike = summary.iter().rev().map(|row| ((&*row.name, row.group.as_deref(), row.size_bytes), row));
+    let told: BTreeMap<_, &Summary> = alike.collect();
     let row = |((name, group, size_bytes), time): (Key, Ns)| {
-        let told = summary.iter().find(|row| {
-            *row.name == *name && row.group.as_deref() == group.as_deref() && row.size_bytes == size_bytes
-        });
+        let told = told.get(&(name.as_str(), group.as_deref(), size_bytes)).copied();
         let purpose = told.and_then(|row| row.group_description.as_deref());
         let purpose = purpose.filter(|text| !text.is_empty() && *text != "undefined");
         TopCollective {

@@ -82,11 +82,13 @@ impl RankParts {
             ..RankParts::default()
         };
         let mut sorts: FxHashMap<Key, u32> = FxHashMap::default();
+        let mut groups: FxHashMap<Group, u32> = FxHashMap::default();
         let mut cursor = view.steps().cursor();
         for event in view.gpu().filter(|event| event.kind == Kind::Communication) {
             let told = Told::of(view, event.row);
             let key = told.key(view, event.row);
-            let sort = *sorts.entry(key).or_insert_with(|| parts.sort(&told, view, event.row, key.stream));
+            let new = || parts.sort(&told, view, event.row, key.stream, &mut groups);
+            let sort = *sorts.entry(key).or_insert_with(new);
             let issued = view.launch_start(event.row).unwrap_or(event.start);
             parts.sort.push(sort);
             parts.id.push(told.id(view).unwrap_or(NONE));
@@ -105,7 +107,14 @@ impl RankParts {
         self.start.is_empty()
     }
 
-    fn sort(&mut self, told: &Told, view: View<'_>, gpu: Row, stream: Option<i64>) -> u32 {
+    fn sort(
+        &mut self,
+        told: &Told,
+        view: View<'_>,
+        gpu: Row,
+        stream: Option<i64>,
+        known: &mut FxHashMap<Group, u32>,
+    ) -> u32 {
         let text = |arg| told.text(view, arg).map(str::to_owned);
         let name = match (text(Arg::CollectiveName), told.annotation) {
             (Some(name), _) => name,
@@ -115,13 +124,13 @@ impl RankParts {
         let op = Op::of_name(&name);
         let group = group(told, view).unwrap_or_else(|| self.unnamed(stream));
         let peers = told.peers(view, self.rank, op, &group.members);
-        let known = self.groups.iter().position(|other| *other == group);
-        let group_index = known.unwrap_or_else(|| {
+        let next = self.groups.len() as u32;
+        let group_index = *known.entry(group.clone()).or_insert(next);
+        if group_index == next {
             self.groups.push(group);
-            self.groups.len() - 1
-        });
+        }
         self.sorts.push(Sort {
-            group: group_index as u32,
+            group: group_index,
             name,
             op,
             dtype: text(Arg::Dtype),
@@ -280,9 +289,13 @@ fn ascending(ranks: Vec<i64>) -> Vec<u32> {
     ranks
 }
 
-/// A kernel's name without its parameters.
+const UNNAMED: &str = "(anonymous namespace)::";
+
+/// A kernel's name without its return type and parameters.
 fn plain(name: &str) -> &str {
-    name.split(['(', '<']).next().filter(|name| !name.is_empty()).unwrap_or(name)
+    let name = name.strip_prefix("void ").unwrap_or(name);
+    let unnamed = name.find(['(', '<']).and_then(|at| name[at..].strip_prefix(UNNAMED));
+    unnamed.unwrap_or(name).split(['(', '<']).next().filter(|name| !name.is_empty()).unwrap_or(name)
 }
 
 /// The same for the same text in every run.

@@ -123,8 +123,12 @@ impl Question for Analyze {
 }
 
 impl AnalyzeAnswer {
+    fn has_gpu_work(&self) -> bool {
+        self.breakdown.ranks.iter().any(|rank| rank.total.total_ns > Ns::ZERO)
+    }
+
     fn judge(&mut self, model: &JobModel, marked: &[marks::RankMarks], host_slowed: bool) {
-        if model.ranks.is_empty() {
+        if model.ranks.is_empty() || !self.has_gpu_work() {
             return;
         }
         let step = model.mean_step(&crate::graph::Scenario::default());

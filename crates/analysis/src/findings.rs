@@ -131,7 +131,8 @@ pub(crate) fn find(facts: &Facts<'_>) -> (Vec<Finding>, Option<Ns>) {
     (findings, gain)
 }
 
-/// A rank that is late because of something that is found by itself is not reported twice.
+/// A rank that is late because of something that is found by itself is not reported twice, and neither are operators
+/// that take long because there are so many for so little work.
 fn without_consequences(mut findings: Vec<Finding>) -> Vec<Finding> {
     let explained: Vec<u32> = findings
         .iter()
@@ -143,6 +144,12 @@ fn without_consequences(mut findings: Vec<Finding>) -> Vec<Finding> {
         .collect();
     let is_explained = |finding: &Finding| finding.evidence.ranks.iter().all(|rank| explained.contains(rank));
     findings.retain(|finding| finding.id != stragglers::ID || !is_explained(finding));
+    let gain_of =
+        |id: &str| findings.iter().find(|finding| finding.id == id).and_then(|finding| finding.gain_ns);
+    let small = gain_of(work::SMALL_KERNELS);
+    if small.is_some_and(|small| gain_of(causes::OPERATORS).is_some_and(|all| all.0 / 2 <= small.0)) {
+        findings.retain(|finding| finding.id != causes::OPERATORS);
+    }
     findings
 }
 

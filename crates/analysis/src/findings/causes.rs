@@ -1,8 +1,12 @@
 //! The GPU waits for the host: by what the host does meanwhile.
 
+use gpuscope_trace::Ns;
+
 use super::{Evidence, Facts, Finding, marks, rank_flag};
-use crate::graph::Scenario;
+use crate::graph::{Scenario, What};
 use crate::idle::Cause;
+
+pub(super) const OPERATORS: &str = "host_operators";
 
 struct HostCause {
     id: &'static str,
@@ -69,10 +73,29 @@ const CAUSES: &[HostCause] = &[
         what: "Python code between launches keeps the GPU waiting",
         advice: "move the work out of the loop, or capture the region with CUDA graphs or torch.compile",
     },
+    HostCause {
+        id: OPERATORS,
+        cause: Cause::Operator,
+        mark: marks::OPERATOR,
+        what: "the host is slower at running operators than the GPU at their kernels",
+        advice: "compile the model or capture it in CUDA graphs; larger batches, fused or foreach optimizers",
+    },
 ];
+
+/// What is said of Python if it is there before anything is launched.
+const PYTHON_FIRST: &str = "Python code before the first launch keeps the GPU waiting";
 
 pub(super) fn host_bound(facts: &Facts<'_>) -> Vec<Finding> {
     CAUSES.iter().filter_map(|cause| finding(facts, cause)).collect()
+}
+
+/// How long the GPU has nothing to do at first, on the rank where that is longest.
+fn lead(facts: &Facts<'_>) -> Ns {
+    let leads = facts.model.coupled.graphs.iter().filter_map(|graph| {
+        let gpu = graph.nodes.iter().filter(|node| matches!(node.what, What::Gpu(_)));
+        Some(gpu.map(|node| node.start).min()? - graph.span.start)
+    });
+    leads.max().unwrap_or_default()
 }
 
 fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
@@ -81,13 +104,24 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
     let gain = facts.gain(&without)?;
     let rows: Vec<_> = facts.idle.host_causes.iter().filter(|row| row.cause == cause.cause).collect();
     let idle = rows.iter().map(|row| row.idle_ns).max();
-    // Without waiting the host would run ahead and hide other stalls; that alone is no reason to blame it.
-    let steps = facts.model.ranks.iter().map(|rank| rank.steps.len()).max().unwrap_or(1).max(1) as i64;
-    if cause.cause == Cause::Synchronisation && idle.unwrap_or_default().0 < gain.ns.0 / 4 * steps {
+    let steps = facts.model.ranks.iter().map(|rank| rank.steps.len()).max().unwrap_or(0);
+    let waited = |share: i64| idle.unwrap_or_default().0 >= gain.ns.0 / share * steps.max(1) as i64;
+    // Without it the host would run ahead and hide other stalls; that alone is no reason to blame it.
+    let enough = match cause.cause {
+        Cause::Synchronisation => waited(4),
+        Cause::Operator => waited(2),
+        _ => true,
+    };
+    if !enough {
+        return None;
+    }
+    // What came before the GPU's first work cost a step something only if one began there.
+    let before_first = steps <= 1 && !waited(2);
+    if before_first && steps == 0 {
         return None;
     }
     let worst = rows.iter().max_by_key(|row| row.idle_ns);
-    let concerned = |most: gpuscope_trace::Ns| {
+    let concerned = |most: Ns| {
         let large = rows.iter().filter(|row| row.idle_ns.0 * 2 > most.0);
         large.map(|row| row.rank).collect::<Vec<u32>>()
     };
@@ -97,6 +131,9 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
     }
     let (confidence, caveat) = facts.about_host();
     let text = match worst {
+        _ if before_first => {
+            format!("the GPU's first work comes {} into the step", crate::text::time(lead(facts)))
+        }
         Some(row) => format!(
             "{} of the GPU on rank {}, {} in all{}",
             if row.count == 1 { "1 gap".to_owned() } else { format!("{} gaps", row.count) },
@@ -108,7 +145,8 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
     };
     let finding = Finding {
         id: cause.id,
-        title: cause.what.to_owned(),
+        title: if before_first && cause.cause == Cause::Python { PYTHON_FIRST } else { cause.what }
+            .to_owned(),
         command: format!("gpuscope idle{}", rank_flag(&ranks)),
         evidence: Evidence {
             step: None,

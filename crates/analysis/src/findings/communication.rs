@@ -13,7 +13,7 @@ pub(super) fn exposed(facts: &Facts<'_>) -> Vec<Finding> {
     for rank in facts.marked {
         for (mark, label) in &rank.groups {
             let labels = groups.entry(*mark).or_default();
-            if !labels.contains(&label.as_str()) {
+            if !label.is_empty() && !labels.contains(&label.as_str()) {
                 labels.push(label);
             }
         }
@@ -27,10 +27,11 @@ fn finding(facts: &Facts<'_>, mark: u32, label: &str) -> Option<Finding> {
     let largest = facts.marked.iter().max_by_key(|rank| rank.marked(mark).time)?;
     let marked = largest.marked(mark);
     let alone = facts.model.has_lone_communication();
+    let of_group = if label.is_empty() { String::new() } else { format!(" of group {label}") };
     let caveat = alone.then(|| "ranks are missing, so waiting and transfer cannot be told apart".to_owned());
     let finding = Finding {
         id: "exposed_communication",
-        title: format!("communication of group {label} is not hidden behind computation"),
+        title: format!("communication{of_group} is not hidden behind computation"),
         evidence: Evidence {
             ranks: Vec::new(),
             step: None,

@@ -2,12 +2,13 @@
 
 use std::cell::RefCell;
 
-use gpuscope_trace::{Arg, Class, Kind, Ns, Row, StrId, View};
+use gpuscope_trace::{Arg, Class, Kind, Ns, Row, StrId, Trace, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::{Marks, What};
-use crate::idle::{Cause, cause_of};
+use crate::idle::{Cause, Causes};
 use crate::model::RankModel;
+use crate::owner::{Among, Owners};
 
 pub(super) const SYNCHRONISATION: u32 = 1;
 pub(super) const ITEM: u32 = 1 << 1;
@@ -17,7 +18,7 @@ pub(super) const GARBAGE: u32 = 1 << 4;
 pub(super) const COMPILATION: u32 = 1 << 5;
 pub(super) const DATA_LOADING: u32 = 1 << 6;
 pub(super) const PYTHON: u32 = 1 << 7;
-pub(super) const OTHER_HOST: u32 = 1 << 8;
+pub(super) const OPERATOR: u32 = 1 << 8;
 pub(super) const UNPINNED: u32 = 1 << 9;
 pub(super) const LOW_OCCUPANCY: u32 = 1 << 10;
 pub(super) const RECOMPUTED: u32 = 1 << 11;
@@ -28,6 +29,8 @@ const GROUPS: u32 = 16;
 
 /// Shorter kernels are over before the host has launched the next.
 const SMALL_KERNEL: Ns = Ns(6_000);
+/// A host that takes longer from one launch to the next does something else, which fusing kernels does not save.
+const NEXT_LAUNCH: Ns = Ns(200_000);
 /// Kernels so short matter to nobody however they fill the device.
 const WORTH_FILLING: Ns = Ns(20_000);
 const FEW_BLOCKS_PER_SM: f32 = 1.0;
@@ -60,39 +63,64 @@ pub(crate) struct Marked {
 pub(crate) fn model(rank: u32, view: View<'_>) -> Option<(RankModel, RankMarks)> {
     let marker = Marker::new(view);
     let gpu = |view: View<'_>, row: Row, kind: Kind| marker.gpu(view, row, kind);
-    let host = |view: View<'_>, row: Row| marker.host(view, row);
+    let host = |_: View<'_>, row: Row| marker.host(row);
     let model = RankModel::new(rank, view, &Marks { gpu: &gpu, host: Some(&host) })?;
     let marks = RankMarks::of(rank, view, &model, &marker);
     Some((model, marks))
 }
 
-struct Marker {
+struct Marker<'a> {
+    causes: RefCell<Causes<'a>>,
+    operators: RefCell<Owners<'a, Test<'a>>>,
     /// Operators that copied from memory the device cannot reach.
     unpinned_copies: FxHashSet<Row>,
     groups: RefCell<FxHashMap<u32, String>>,
-    /// Of each name: does it say pageable; of each host row: its cause.
+    /// Names that say pageable.
     pageable: FxHashSet<StrId>,
+    /// Calls that launch forward work during the backward pass.
+    recomputing: FxHashSet<Row>,
+    /// Calls that come soon after another launch of their thread.
+    in_a_row: FxHashSet<Row>,
 }
 
-impl Marker {
-    fn new(view: View<'_>) -> Marker {
-        let trace = view.trace;
+type Test<'a> = Box<dyn FnMut(Row) -> bool + 'a>;
+
+impl<'a> Marker<'a> {
+    fn new(view: View<'a>) -> Marker<'a> {
+        let (trace, nesting) = (view.trace, view.index.nesting(view.trace));
+        let owners = |test: Test<'a>| Owners::new(nesting, trace.len(), Among::Innermost, test);
+        let mut operators = owners(Box::new(move |row| trace.class(row) == Class::Operator));
         let pageable: FxHashSet<StrId> =
             trace.strings.iter().filter(|(_, text)| text.contains("Pageable")).map(|(id, _)| id).collect();
         let mut unpinned_copies = FxHashSet::default();
         if !pageable.is_empty() {
             let copies = view.gpu().filter(|event| pageable.contains(&trace.name_id(event.row)));
-            unpinned_copies.extend(copies.filter_map(|event| operator_around(view, view.launch(event.row)?)));
+            unpinned_copies.extend(copies.filter_map(|event| operators.of(view.launch(event.row)?)));
         }
-        Marker { unpinned_copies, groups: RefCell::default(), pageable }
+        let mut calls: Vec<Row> = view.gpu().filter_map(|event| view.launch(event.row)).collect();
+        calls.sort_unstable();
+        calls.dedup();
+        let mut passes = owners(Box::new(move |row| pass(trace, row).is_some()));
+        let recomputes =
+            |call: &Row| passes.of(*call).and_then(|around| pass(trace, around)) == Some(Pass::Recomputation);
+        Marker {
+            causes: RefCell::new(Causes::new(view)),
+            operators: RefCell::new(operators),
+            unpinned_copies,
+            groups: RefCell::default(),
+            pageable,
+            recomputing: calls.iter().copied().filter(recomputes).collect(),
+            in_a_row: in_a_row(view, calls),
+        }
     }
 
-    fn host(&self, view: View<'_>, row: Row) -> u32 {
-        let (cause, _) = cause_of(view.trace, view.index.nesting(view.trace), row);
+    fn host(&self, row: Row) -> u32 {
+        let (cause, _) = self.causes.borrow_mut().of(row);
+        let mut operators = self.operators.borrow_mut();
         match cause {
             // The wait that follows a copy from pageable memory is there because of it.
             Cause::Synchronisation
-                if operator_around(view, row).is_some_and(|op| self.unpinned_copies.contains(&op)) =>
+                if operators.of(row).is_some_and(|op| self.unpinned_copies.contains(&op)) =>
             {
                 UNPINNED
             }
@@ -104,11 +132,8 @@ impl Marker {
             Cause::Compilation => COMPILATION,
             Cause::DataLoading => DATA_LOADING,
             Cause::Python => PYTHON,
-            Cause::Optimizer
-            | Cause::RuntimeCall
-            | Cause::Operator
-            | Cause::Annotation
-            | Cause::NothingRecorded => OTHER_HOST,
+            Cause::Operator => OPERATOR,
+            Cause::Optimizer | Cause::RuntimeCall | Cause::Annotation | Cause::NothingRecorded => 0,
         }
     }
 
@@ -116,7 +141,7 @@ impl Marker {
         match kind {
             Kind::Communication => self.group(view, row),
             Kind::Memcpy => self.copy(view, row),
-            Kind::Memset | Kind::Computation => kernel(view, row),
+            Kind::Memset | Kind::Computation => self.kernel(view, row),
         }
     }
 
@@ -138,59 +163,68 @@ impl Marker {
         self.groups.borrow_mut().entry(mark).or_insert_with(|| label.to_owned());
         mark
     }
+
+    fn kernel(&self, view: View<'_>, row: Row) -> u32 {
+        let call = view.launch(row);
+        let dur = view.trace.dur(row).unwrap_or_default();
+        let mut marks = 0;
+        if dur < SMALL_KERNEL && call.is_some_and(|call| self.in_a_row.contains(&call)) {
+            marks |= SMALL;
+        }
+        if dur >= WORTH_FILLING
+            && view.trace.args.float(row, Arg::BlocksPerSm).is_some_and(|blocks| blocks < FEW_BLOCKS_PER_SM)
+        {
+            marks |= LOW_OCCUPANCY;
+        }
+        if call.is_some_and(|call| self.recomputing.contains(&call)) {
+            marks |= RECOMPUTED;
+        }
+        marks
+    }
 }
 
-/// What a group is for, else what it is called, else what the kernel does.
+/// What a group is for, else what it is called, else nothing.
 fn group_label<'a>(view: View<'a>, row: Row) -> &'a str {
     let said = |arg| {
         let text = view.trace.strings.get(view.trace.args.text(row, arg)?);
         Some(text).filter(|text| !text.is_empty() && *text != "undefined")
     };
-    said(Arg::GroupDescription).or_else(|| said(Arg::GroupName)).unwrap_or("communication")
+    said(Arg::GroupDescription).or_else(|| said(Arg::GroupName)).unwrap_or("")
 }
 
-fn kernel(view: View<'_>, row: Row) -> u32 {
-    let dur = view.trace.dur(row).unwrap_or_default();
-    let mut marks = 0;
-    if dur < SMALL_KERNEL {
-        marks |= SMALL;
-    }
-    if dur >= WORTH_FILLING
-        && view.trace.args.float(row, Arg::BlocksPerSm).is_some_and(|blocks| blocks < FEW_BLOCKS_PER_SM)
-    {
-        marks |= LOW_OCCUPANCY;
-    }
-    if view.launch(row).is_some_and(|call| is_recomputed(view, call)) {
-        marks |= RECOMPUTED;
-    }
-    marks
+/// What host events say about the pass that what is inside them belongs to.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Pass {
+    Backward,
+    /// Forward work inside the backward pass: a checkpoint's backward function, or torch's recomputing hooks.
+    Recomputation,
 }
 
-/// Forward work inside the backward pass: under a checkpoint's backward function, or torch's recomputing hooks, with
-/// no other function's backward between.
-fn is_recomputed(view: View<'_>, call: Row) -> bool {
-    for row in view.index.nesting(view.trace).ancestors(call) {
-        let name = view.trace.name(row);
-        if let Some(function) = name.strip_prefix("autograd::engine::evaluate_function: ") {
-            return function.starts_with("CheckpointFunction");
-        }
-        let recomputes = view.trace.class(row) == Class::PythonFrame
-            && name.contains("checkpoint.py")
-            && (name.contains("recompute") || name.contains("unpack_hook"));
-        if recomputes {
-            return true;
-        }
+fn pass(trace: &Trace, row: Row) -> Option<Pass> {
+    let name = trace.name(row);
+    if let Some(function) = name.strip_prefix("autograd::engine::evaluate_function: ") {
+        let again = function.starts_with("CheckpointFunction");
+        return Some(if again { Pass::Recomputation } else { Pass::Backward });
     }
-    false
+    let recomputes = trace.class(row) == Class::PythonFrame
+        && name.contains("checkpoint.py")
+        && (name.contains("recompute") || name.contains("unpack_hook"));
+    recomputes.then_some(Pass::Recomputation)
 }
 
-fn operator_around(view: View<'_>, row: Row) -> Option<Row> {
-    let mut around = view.index.nesting(view.trace).ancestors(row);
-    around.find(|row| view.trace.class(*row) == Class::Operator)
+fn in_a_row(view: View<'_>, mut calls: Vec<Row>) -> FxHashSet<Row> {
+    let thread = |row: Row| view.trace.track(row).thread;
+    calls.sort_by_key(|row| (thread(*row), view.trace.start(*row)));
+    let pairs = calls.array_windows().filter(|[before, call]| {
+        let end = view.trace.span(*before).map(|(_, end)| end);
+        let apart = view.trace.start(*call).zip(end).map(|(start, end)| start - end);
+        thread(*before) == thread(*call) && apart.is_some_and(|apart| apart <= NEXT_LAUNCH)
+    });
+    pairs.map(|[_, call]| *call).collect()
 }
 
 impl RankMarks {
-    fn of(rank: u32, view: View<'_>, model: &RankModel, marker: &Marker) -> RankMarks {
+    fn of(rank: u32, view: View<'_>, model: &RankModel, marker: &Marker<'_>) -> RankMarks {
         let mut gpu = vec![Marked::default(); 32];
         let mut names: FxHashMap<(u32, u32), Ns> = FxHashMap::default();
         let (mut filled, mut weight) = (0.0, 0.0);

@@ -34,7 +34,7 @@ fn finding(facts: &Facts<'_>, late: &RankStraggler) -> Option<Finding> {
             ("it is not clear why", "compare it with diff --rank against the median")
         }
     };
-    let shared = facts.marked.iter().flat_map(|rank| rank.groups.values()).next();
+    let shared = facts.marked.iter().flat_map(|rank| rank.groups.values()).find(|group| !group.is_empty());
     let finding = Finding {
         id: ID,
         title: format!("the other ranks wait for rank {}: {why}", late.rank),

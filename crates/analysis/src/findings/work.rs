@@ -4,12 +4,18 @@ use super::marks::{self, Marked};
 use super::{Confidence, Evidence, Facts, Finding, Gain};
 use crate::graph::Scenario;
 
+pub(super) const SMALL_KERNELS: &str = "small_kernels";
+
+/// Fewer small kernels are no habit of the program.
+const FEWEST_SMALL: u64 = 10;
+
 pub(super) fn small_kernels(facts: &Facts<'_>) -> Vec<Finding> {
     let without = Scenario { fused: marks::SMALL, ..Scenario::default() };
-    let Some((gain, evidence, marked)) = seen(facts, marks::SMALL, &without) else { return Vec::new() };
+    let found = seen(facts, marks::SMALL, &without).filter(|(_, _, marked)| marked.count >= FEWEST_SMALL);
+    let Some((gain, evidence, marked)) = found else { return Vec::new() };
     let (confidence, caveat) = facts.about_host();
     let finding = Finding {
-        id: "small_kernels",
+        id: SMALL_KERNELS,
         title: format!("{} kernels are over before the host has launched the next", marked.count),
         evidence,
         confidence,
@@ -29,11 +35,11 @@ pub(super) fn unpinned_copies(facts: &Facts<'_>) -> Vec<Finding> {
     let Some((gain, evidence, marked)) = seen(facts, marks::UNPINNED, &without) else { return Vec::new() };
     let finding = Finding {
         id: "unpinned_copies",
-        title: format!("{} copies from pageable memory hold up host and GPU", marked.count),
+        title: format!("{} copies from or to pageable memory hold up host and GPU", marked.count),
         evidence,
         confidence: Confidence::High,
         caveat: None,
-        advice: "pin_memory=True in the DataLoader and .to(device, non_blocking=True) on a stream of their own",
+        advice: "pin_memory=True in the DataLoader and .to(device, non_blocking=True); copy results to pinned tensors",
         gain_ns: None,
         gain_pct: None,
         command: "gpuscope bandwidth".to_owned(),

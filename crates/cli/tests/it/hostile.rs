@@ -148,3 +148,57 @@ fn the_same_trouble_of_many_ranks_is_told_once() {
     let rows = folder.run(&["check", "@", "--csv"]).out.lines().count();
     assert!(rows > 40, "{rows}");
 }
+
+#[test]
+fn neither_depth_nor_a_crowded_instant_costs_more_than_its_events() {
+    let many = 30_000;
+    let (mut nested, mut crowd) = (trace(), trace().step(1, 0..100));
+    for level in 0..many {
+        nested = nested.annotation("level", level..2 * many - level);
+        crowd = crowd.runtime("cudaLaunchKernel", 50..50, level).kernel("k", 50..50).correlation(level);
+    }
+    nested = nested.runtime("cudaLaunchKernel", many..many, 1);
+    for n in 0..many {
+        nested = nested.kernel("k", many + n..many + n + 1).correlation(1);
+    }
+    let folder = Folder::new();
+    folder.write("nested.json", nested.to_json()).write("crowd.json", crowd.to_json());
+    for (command, file) in
+        [("critical-path", "@nested.json"), ("analyze", "@nested.json"), ("analyze", "@crowd.json")]
+    {
+        let begun = std::time::Instant::now();
+        assert_eq!(folder.run(&[command, file, "--json"]).exit, 0);
+        assert!(begun.elapsed().as_secs() < 20, "{command} {file}: {:?}", begun.elapsed());
+    }
+}
+
+#[test]
+fn work_that_no_gpu_did_is_no_finding() {
+    let folder = Folder::new();
+    let host = trace().step(1, 0..9_000_000).runtime("cudaMalloc", 10..8_000_000, 1);
+    folder.write("a.json", host.to_json());
+    let json = folder.run(&["analyze", "@a.json", "--json"]).json();
+    assert_eq!(json["data"]["verdict"], "There is no GPU work in these traces.");
+    assert_eq!(json["data"]["findings"].as_array().map(Vec::len), Some(0));
+}
+
+#[test]
+fn few_small_kernels_after_a_long_pause_are_not_to_blame() {
+    let folder = Folder::new();
+    let mut few = trace();
+    for n in 0..30 {
+        let at = n * 1_000_000;
+        few = few
+            .runtime("cudaLaunchKernel", at..at + 5000, n)
+            .kernel("k", at + 9000..at + 11_000)
+            .correlation(n);
+    }
+    folder.write("a.json", few.to_json());
+    let json = folder.run(&["analyze", "@a.json", "--json"]).json();
+    assert_eq!(json["data"]["findings"].as_array().map(Vec::len), Some(0), "{}", json["data"]["findings"]);
+    let verdict = json["data"]["verdict"].as_str().unwrap();
+    assert!(
+        verdict.starts_with("The GPUs idle for 100 % of the time; the host launches too late"),
+        "{verdict}"
+    );
+}

@@ -1,6 +1,6 @@
 //! One rank's part in every collective it took part in: small columns, as thousands of ranks meet in a merge.
 //!
-//! Newer releases of PyTorch write what a collective is on its kernel, older ones only on the operator
+//! Newer releases of torch write what a collective is on its kernel, older ones only on the operator
 //! `record_param_comms` around the launch, the oldest not at all: then the annotation around the launch
 //! (`nccl:all_reduce`), or the kernel's own name, is all there is.
 
@@ -293,7 +293,7 @@ fn hash(text: &str) -> i64 {
 }
 
 /// The host as the trace names it, else as its file was named: `HOST_PID.TIME.pt.trace.json`, which is what
-/// the TensorBoard handler writes.
+/// `tensorboard_trace_handler` writes.
 fn host(metadata: &Metadata) -> Option<String> {
     let named = metadata.host_name.as_deref().map(str::trim).filter(|host| !host.is_empty());
     named.or_else(|| host_in_file_name(metadata.trace_name.as_deref()?)).map(str::to_owned)

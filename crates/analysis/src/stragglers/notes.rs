@@ -22,9 +22,16 @@ pub(super) fn of(answer: &StragglersAnswer, matched: &Matched, counted: &Counted
     let mut late: Vec<&RankStraggler> = answer.ranks.iter().filter(|rank| rank.late).collect();
     late.sort_by_key(|rank| (std::cmp::Reverse(rank.own_lateness_ns), rank.rank));
     let mut notes: Vec<String> = late.into_iter().map(sentence).collect();
-    if notes.is_empty() {
+    let told: u64 = answer.ranks.iter().map(|rank| rank.last).sum();
+    let untold = shared - told as usize;
+    if 2 * untold > shared {
         notes.push(format!(
-            "No rank is late: {shared} collectives, none waits for the same rank for 1 % of the run."
+            "In {untold} of {shared} collectives it cannot be told who was last: the ranks are less far apart than \
+             their clocks may be off."
+        ));
+    } else if notes.is_empty() {
+        notes.push(format!(
+            "No rank is late: over {shared} collectives, no rank's own lateness is 1 % of the run."
         ));
     }
     let incomplete = counted.iter(matched).filter(|(_, collective)| !collective.complete()).count();

@@ -1,5 +1,7 @@
 //! Every command's table and JSON on one small trace.
 
+use gpuscope_testkit::text::{TraceText, trace};
+
 use crate::support::{Folder, host_only, rank};
 
 fn both(command: &[&str]) -> (String, serde_json::Value) {
@@ -43,6 +45,45 @@ snapshot!(hta, "hta");
 snapshot!(critical_path, "critical-path");
 snapshot!(whatif, "whatif", "--scale", "gemm=0.5", "--no-launch-overhead");
 snapshot!(check, "check");
+
+/// A rank of three that computes for so long before each of two all-reduces.
+fn reducing(rank: u32, compute: i64) -> TraceText {
+    (0..2).fold(trace().rank(rank, 4).top_level("host_name", "\"node-a\""), |trace, round| {
+        let from = round * 100_000;
+        let reduce = format!("ncclDevKernel_AllReduce_Sum_bf16_RING_LL({round})");
+        trace
+            .step(round, from..from + 90_000)
+            .kernel("gemm", from + 5_000..from + 5_000 + compute)
+            .launched_at(from + 1_000..from + 2_000)
+            .kernel(&reduce, from + 5_000 + compute..from + 80_000)
+            .on(0, 20)
+            .launched_at(from + 3_000..from + 4_000)
+            .text_arg("Collective name", "allreduce")
+            .text_arg("Process Group Name", "1")
+            .text_arg("Process Group Description", "dp")
+            .text_arg("Process Group Ranks", "[0, 1, 2, 3]")
+            .text_arg("dtype", "BFloat16")
+            .arg("In msg nelems", 1_000_000)
+            .arg("Out msg nelems", 1_000_000)
+            .arg("Group size", 4)
+            .arg("Seq", 7 + round)
+    })
+}
+
+#[test]
+fn ranks_that_communicate() {
+    let folder = Folder::new();
+    for (rank, compute) in [(0, 20_000), (1, 50_000), (2, 21_000)] {
+        folder.write(&format!("rank{rank}.json"), reducing(rank, compute).to_json());
+    }
+    for command in ["collectives", "stragglers"] {
+        let table = folder.run(&[command, "@"]);
+        assert_eq!((table.exit, table.err.as_str()), (0, ""));
+        insta::assert_snapshot!(format!("{command}_of_ranks_table"), table.out);
+        let data = &folder.run(&[command, "@", "--json"]).json()["data"];
+        insta::assert_json_snapshot!(format!("{command}_of_ranks_json"), data);
+    }
+}
 
 #[test]
 fn diff() {

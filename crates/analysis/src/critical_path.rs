@@ -17,11 +17,11 @@ mod path;
 mod table;
 mod window;
 
-use gpuscope_trace::{Kind, Ns, Row, View};
+use gpuscope_trace::{Kind, Ns, Quality, Row, View};
 use serde::Serialize;
 
 use crate::Question;
-use crate::graph::{Coupled, Marks, RankGraph, walk};
+use crate::graph::{Coupled, Marks, RankGraph, unexplained_delays, walk};
 use crate::idle::Cause;
 
 pub use window::{Instances, WindowOf};
@@ -205,6 +205,10 @@ impl Question for CriticalPath {
         let coupled = Coupled::of(graphs);
         answer.take_path(&coupled, &walk(&coupled, 0), &ranks);
         answer
+    }
+
+    fn quality(&self, answer: &CriticalPathAnswer) -> Vec<Quality> {
+        unexplained_delays(answer.unexplained_ns, answer.makespan_ns, "the path").into_iter().collect()
     }
 }
 

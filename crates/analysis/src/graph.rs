@@ -21,6 +21,7 @@ mod device;
 mod handover;
 mod host;
 mod replay;
+mod trust;
 mod walk;
 
 use gpuscope_trace::{Interval, Kind, Ns, Row, View};
@@ -28,6 +29,7 @@ use gpuscope_trace::{Interval, Kind, Ns, Row, View};
 pub(crate) use build::Marks;
 pub(crate) use couple::{Coupled, RankGraph};
 pub(crate) use replay::{Alone, Replayed, Scenario, replay};
+pub(crate) use trust::unexplained_delays;
 pub(crate) use walk::{Spent, Stretch, walk};
 
 /// A stretch of a rank's time, and where its host side ends.

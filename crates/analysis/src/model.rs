@@ -1,6 +1,7 @@
 //! A job that can be run again on paper: the dependency graphs of all ranks over all recorded steps, tied by their
 //! collectives, and what a step takes in them.
 
+mod median;
 mod patterns;
 mod steps;
 
@@ -21,7 +22,7 @@ pub(crate) struct RankModel {
     /// Gone to the job's model once there is one.
     graph: Option<RankGraph>,
     pub steps: StepEnds,
-    /// Names of GPU events; each node's place in them, or none for the host's.
+    /// Names of GPU events and of calls that waited; each node's place in them, or none for the rest.
     pub names: Vec<String>,
     pub name_of: Vec<u32>,
 }
@@ -38,7 +39,7 @@ impl RankModel {
         let mut known = rustc_hash::FxHashMap::default();
         let mut name_of = vec![u32::MAX; graph.nodes.len()];
         for (place, node) in name_of.iter_mut().zip(&graph.nodes) {
-            if matches!(node.what, What::Gpu(_)) {
+            if matches!(node.what, What::Gpu(_) | What::Return) {
                 *place = *known.entry(view.trace.name_id(node.row)).or_insert_with(|| {
                     names.push(view.trace.name(node.row).to_owned());
                     names.len() as u32 - 1

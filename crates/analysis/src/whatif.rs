@@ -5,17 +5,18 @@
 //! the model cannot explain, and says how far to trust a prediction.
 //!
 //! Scaling communication scales its transfer; waiting follows from when the other ranks arrive. Where the other ranks
-//! are not here, what was waiting and what transfer is not known, and the prediction is a range. Not modelled: that
-//! kernels which run at the same time slow each other down, and what a change would do to memory and caches.
+//! are not here, what was waiting and what transfer is not known, and the prediction is a range; they are taken to
+//! arrive as much sooner or later as the rank that is here. Not modelled: that kernels which run at the same time slow
+//! each other down, and what a change would do to memory and caches.
 
 mod changes;
 mod table;
 
-use gpuscope_trace::{Ns, View};
+use gpuscope_trace::{Ns, Quality, View};
 use serde::Serialize;
 
 use crate::Question;
-use crate::graph::{Alone, Scenario};
+use crate::graph::{Alone, Scenario, unexplained_delays};
 use crate::model::{JobModel, Prediction, RankModel, Shares};
 
 pub use crate::model::NamePattern;
@@ -62,7 +63,8 @@ pub struct WhatIfAnswer {
     /// As recorded: the median rank's step time.
     pub step_time_ns: Ns,
     pub predicted_ns: Ns,
-    /// If what cannot be told apart goes the other way: communication of ranks that are not here all waiting.
+    /// If what cannot be told apart goes the other way: whether communication with ranks that are not here was
+    /// transfer or waiting.
     pub predicted_high_ns: Ns,
     pub saved_ns: Ns,
     pub saved_pct: f64,
@@ -112,18 +114,14 @@ impl Question for WhatIf {
         }
         let scenario = self.changes.scenario(&model);
         let (before, after) = (model.as_recorded(), model.predict(&scenario));
-        let high = if model.has_lone_communication() {
-            model.step_time(&Scenario { alone: Alone::Waits, ..scenario }).max(after.step)
-        } else {
-            after.step
-        };
+        let (low, high) = range(&model, scenario, after.step);
         let residual = (before.step - model.explained_step()).max(Ns::ZERO);
         WhatIfAnswer {
             step_time_ns: before.step,
-            predicted_ns: after.step,
+            predicted_ns: low,
             predicted_high_ns: high,
-            saved_ns: before.step - after.step,
-            saved_pct: (before.step - after.step).pct_of(before.step),
+            saved_ns: before.step - low,
+            saved_pct: (before.step - low).pct_of(before.step),
             residual_ns: residual,
             residual_pct: residual.pct_of(before.step),
             bottleneck_before: before.bottleneck.into(),
@@ -132,6 +130,19 @@ impl Question for WhatIf {
             ranks: ranks(&model, &before, &after),
         }
     }
+
+    fn quality(&self, answer: &WhatIfAnswer) -> Vec<Quality> {
+        unexplained_delays(answer.residual_ns, answer.step_time_ns, "a step").into_iter().collect()
+    }
+}
+
+/// The step time if communication of ranks that are not here was all transfer, and if it was all waiting.
+fn range(model: &JobModel, scenario: Scenario, all_transfer: Ns) -> (Ns, Ns) {
+    if !model.has_lone_communication() {
+        return (all_transfer, all_transfer);
+    }
+    let all_waiting = model.step_time(&Scenario { alone: Alone::Waits, ..scenario });
+    (all_transfer.min(all_waiting), all_transfer.max(all_waiting))
 }
 
 fn ranks(model: &JobModel, before: &Prediction, after: &Prediction) -> Vec<RankStep> {

@@ -25,6 +25,7 @@ pub enum Code {
     DroppedEvents,
     InferredSteps,
     NoSyncEvents,
+    UnexplainedDelays,
     NoMemoryEvents,
     NoCounters,
     UnlinkedCounters,
@@ -69,6 +70,7 @@ impl Code {
             | Code::UnmatchedStepMarker
             | Code::PartialFirstStep
             | Code::TruncatedLists
+            | Code::UnexplainedDelays
             | Code::DuplicateRank
             | Code::ClockSkew
             | Code::InvalidUtf8 => Severity::Warning,

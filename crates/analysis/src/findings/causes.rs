@@ -129,6 +129,8 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
     if ranks.len() == facts.ranks().count() && ranks.len() > 1 {
         ranks.clear();
     }
+    let mut gaps = facts.idle.host_gaps.iter().filter(|_| !before_first);
+    let gap = gaps.find(|gap| gap.cause == cause.cause);
     let (confidence, caveat) = facts.about_host();
     let text = match worst {
         _ if before_first => {
@@ -149,9 +151,9 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
             .to_owned(),
         command: format!("gpuscope idle{}", rank_flag(&ranks)),
         evidence: Evidence {
-            step: None,
-            start_ns: None,
-            end_ns: None,
+            step: gap.and_then(|gap| gap.step),
+            start_ns: gap.map(|gap| gap.start_ns),
+            end_ns: gap.map(|gap| gap.start_ns + gap.idle_ns),
             names: worst.and_then(|row| row.name.clone()).into_iter().collect(),
             ranks,
             text,

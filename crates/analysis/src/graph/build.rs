@@ -46,9 +46,9 @@ pub(super) fn build(view: View<'_>, window: &Window, marks: &Marks<'_>) -> Graph
     let syncs = syncs::recorded(view);
     let device = Device::new(view, &nodes, &node_of, &syncs);
     let mut into: Vec<(NodeId, Edge)> = Vec::with_capacity(nodes.len() * 2);
-    let waited = device.link_returns(&returns, &mut into);
+    let own_cost = device.link_returns(&returns, &mut into);
     device.link_gpu(&mut into);
-    host::link(&nodes, &threads, &places, &waited, &mut into);
+    host::link(&nodes, &threads, &places, &own_cost, &mut into);
     handover::link(&nodes, &handovers, &threads, &places, &mut into);
     let mut graph = Graph {
         span: window.span,

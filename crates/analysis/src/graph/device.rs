@@ -8,6 +8,8 @@ use super::build::NodeOf;
 use super::{Edge, Node, NodeId, What, Why};
 use crate::syncs::{Awaited, StreamKey, Sync};
 
+/// What a call that synchronises costs when there is nothing to wait for.
+const OWN_COST: Ns = Ns(5_000);
 /// A call returns within this after the work it waited for.
 const RETURN: Ns = Ns(30_000);
 /// Work begins within this after the event it waited for.
@@ -131,9 +133,9 @@ impl<'a> Device<'a> {
         recent.map(|(_, source)| *source).find(other)
     }
 
-    /// Edges into every return; answers which of the nodes had something to wait for.
-    pub(super) fn link_returns(&self, returns: &[NodeId], into: &mut Vec<(NodeId, Edge)>) -> Vec<bool> {
-        let mut waited = vec![false; self.nodes.len()];
+    /// Edges into every return; answers for those that had something to wait for what they cost without it.
+    pub(super) fn link_returns(&self, returns: &[NodeId], into: &mut Vec<(NodeId, Edge)>) -> Vec<Option<Ns>> {
+        let mut own_cost = vec![None; self.nodes.len()];
         let recorded: FxHashMap<Row, &Sync> =
             self.syncs.iter().filter_map(|sync| Some((sync.call?, sync))).collect();
         for &id in returns {
@@ -144,14 +146,20 @@ impl<'a> Device<'a> {
                 None => self.awaited_by_name(node, called),
             };
             let Some(done) = sources.iter().map(|source| self.node(*source).end).max() else { continue };
-            waited[id as usize] = done > called;
-            let lag = (node.start - done).min(RETURN);
+            let after = node.start - done;
+            // Giving memory back is work once the GPU is done; a call that only waits has nothing left to do.
+            let works = self.view.trace.name(node.row).ends_with("Free");
+            if done > called {
+                let usual = (node.start - called).min(OWN_COST);
+                own_cost[id as usize] = Some(if works { after.max(usual) } else { usual });
+            }
+            let lag = if works { after } else { after.min(RETURN) };
             for source in sources {
                 let edge = Edge { from: source, from_end: true, why: Why::Synchronisation, inferred, lag };
                 into.push((id, edge));
             }
         }
-        waited
+        own_cost
     }
 
     fn awaited(&self, awaited: Awaited, until: Ns) -> Vec<NodeId> {
@@ -179,6 +187,10 @@ impl<'a> Device<'a> {
             .collect();
         if !own.is_empty() {
             return (own, false);
+        }
+        // So short a call may just as well have had nothing to wait for, whatever ended meanwhile.
+        if node.end - called <= RETURN {
+            return (Vec::new(), true);
         }
         let done = self.by_end.partition_point(|(end, _)| *end <= node.end);
         let last = self.by_end[..done].last().filter(|(end, _)| *end > called);

@@ -6,9 +6,6 @@ use super::build::Places;
 use super::handover::Handover;
 use super::{Edge, Node, NodeId, What, Why, Window};
 
-/// What a call that synchronises costs when there is nothing to wait for.
-const OWN_COST: Ns = Ns(5_000);
-
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HostNode {
     pub row: Row,
@@ -110,12 +107,13 @@ impl<'a> WaitingNames<'a> {
     }
 }
 
-/// One after another along every thread. `waited` tells the returns that had GPU work to wait for.
+/// One after another along every thread. `own_cost` tells of returns that had GPU work to wait for what they take
+/// besides.
 pub(super) fn link(
     nodes: &[Node],
     threads: &[(ThreadId, Vec<HostNode>)],
     places: &Places,
-    waited: &[bool],
+    own_cost: &[Option<Ns>],
     into: &mut Vec<(NodeId, Edge)>,
 ) {
     for ((_, host), places) in threads.iter().zip(places) {
@@ -124,10 +122,10 @@ pub(super) fn link(
             let from_end = pair[0].end <= pair[1].start;
             let anchor = if from_end { pair[0].end } else { pair[0].start };
             let time = pair[1].start - anchor;
-            let lag = match pair[1].what {
+            let lag = match own_cost[to as usize] {
                 _ if pair[1].idle_before => Ns::ZERO,
-                What::Return if waited[to as usize] => time.min(OWN_COST),
-                _ => time,
+                Some(own) => own.min(time),
+                None => time,
             };
             debug_assert!(nodes[from as usize].start == pair[0].start);
             into.push((to, Edge { from, from_end, why: Why::Thread, inferred: false, lag }));

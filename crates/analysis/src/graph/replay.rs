@@ -8,7 +8,7 @@ use gpuscope_trace::{Kind, Ns};
 use super::couple::{Coupled, Place};
 use super::{Edge, Graph, Node, NodeId, What, Why};
 
-/// Up to this, what lies between a launch or the kernel before and a kernel is the price of launching.
+/// Up to this, what lies between a launch and a kernel is the price of launching.
 const LAUNCHING: Ns = Ns(30_000);
 
 /// How communication that no other rank answers for is taken: its waiting is not known.
@@ -26,7 +26,7 @@ pub(crate) enum Alone {
 pub(crate) struct Scenario {
     /// For each mark, what its time is multiplied with.
     pub factors: Vec<f64>,
-    /// For each graph and node of it; empty for no change.
+    /// For each graph and node of it; empty for no change. A return with 0 waits for nothing.
     pub node_factors: Vec<Vec<f32>>,
     /// For each graph, what its threads' own work is multiplied with; empty for no change.
     pub host_factors: Vec<f64>,
@@ -80,8 +80,12 @@ impl Scenario {
     }
 
     fn of_node(&self, place: Place, marks: u32) -> f64 {
+        self.factor(marks) * self.node_factor(place)
+    }
+
+    fn node_factor(&self, place: Place) -> f64 {
         let own = self.node_factors.get(place.graph as usize).and_then(|of| of.get(place.node as usize));
-        self.factor(marks) * own.map_or(1.0, |factor| f64::from(*factor))
+        own.map_or(1.0, |factor| f64::from(*factor))
     }
 }
 
@@ -124,7 +128,7 @@ pub(super) fn lags(graph: &Graph, i: usize, scenario: &Scenario) -> Vec<Ns> {
         .iter()
         .map(|edge| match edge.why {
             Why::Thread => scaled(edge.lag, all),
-            Why::Launch | Why::Stream if scenario.no_launch_overhead => Ns::ZERO.min(edge.lag),
+            Why::Launch if scenario.no_launch_overhead => Ns::ZERO.min(edge.lag),
             _ => edge.lag,
         })
         .collect();
@@ -144,6 +148,13 @@ pub(super) fn lags(graph: &Graph, i: usize, scenario: &Scenario) -> Vec<Ns> {
         *lag = (*lag - part.time + scaled(part.time, factor)).max(Ns::ZERO);
     }
     lags
+}
+
+/// Whether the way from the host to the GPU may be what held the work up.
+fn is_launched_just_before(graph: &Graph, node: NodeId) -> bool {
+    let start = graph.nodes[node as usize].start;
+    let launch = graph.edges_into(node).iter().find(|edge| edge.why == Why::Launch);
+    launch.is_some_and(|edge| start - graph.reached(edge) <= edge.lag + LAUNCHING)
 }
 
 fn scaled(time: Ns, factor: f64) -> Ns {
@@ -192,32 +203,34 @@ impl State<'_> {
         let node = &graph.nodes[place.node as usize];
         let times = &self.times[place.graph as usize];
         let mut ready: Option<Ns> = None;
-        let mut lifted = false;
+        let mut lifted: Option<Ns> = None;
         for i in graph.edge_range(place.node) {
             let edge = &graph.edges[i];
-            if self.is_lifted(graph, node, edge) {
-                lifted = true;
+            if self.is_lifted(place, node, edge) {
+                lifted = lifted.max(Some(graph.reached(edge) + edge.lag));
                 continue;
             }
             let from = edge.from as usize;
             let reached = if edge.from_end { times.end[from] } else { times.start[from] };
             ready = Some(ready.unwrap_or(Ns(i64::MIN)).max(reached + self.lags[place.graph as usize][i]));
         }
-        // What waits for nothing inside the window begins as it did.
+        // Whatever else delayed a wait is gone with it. What waits for nothing inside the window begins as it did.
+        let lifted = lifted.is_some_and(|ready| ready + node.delay >= node.start);
         let delay = if lifted { Ns::ZERO } else { self.delay(graph, place.node) };
         let start = ready.map_or(node.start, |ready| ready + delay);
-        let end = start + self.duration(place, node);
+        let end = self.end(place, node, start);
         let times = &mut self.times[place.graph as usize];
         (times.start[place.node as usize], times.end[place.node as usize]) = (start, end);
         self.close_meeting(place);
     }
 
-    /// Whatever else delayed a wait is gone with it.
-    fn is_lifted(&self, graph: &Graph, node: &Node, edge: &Edge) -> bool {
+    fn is_lifted(&self, place: Place, node: &Node, edge: &Edge) -> bool {
+        let graph = &self.coupled.graphs[place.graph as usize];
         match edge.why {
             Why::Synchronisation => {
                 self.scenario.no_sync
                     || node.marks & self.scenario.not_awaited != 0
+                    || self.scenario.node_factor(place) == 0.0
                     || self.is_hidden(graph, edge)
             }
             Why::Event => self.is_hidden(graph, edge),
@@ -233,13 +246,21 @@ impl State<'_> {
         let delay = graph.nodes[node as usize].delay;
         if self.scenario.no_delays {
             Ns::ZERO
-        } else if self.scenario.no_launch_overhead
-            && graph.binding(node).is_some_and(|edge| matches!(edge.why, Why::Launch | Why::Stream))
-        {
+        } else if self.scenario.no_launch_overhead && is_launched_just_before(graph, node) {
             (delay - LAUNCHING).max(Ns::ZERO)
         } else {
             delay
         }
+    }
+
+    /// When a node ends, the meeting of a collective left aside.
+    fn end(&self, place: Place, node: &Node, start: Ns) -> Ns {
+        let end = start + self.duration(place, node);
+        // Others come no sooner because nobody here waits for them any more.
+        let waits_for_absent = self.scenario.alone == Alone::Waits
+            && node.what == What::Gpu(Kind::Communication)
+            && node.marks & self.scenario.hidden != 0;
+        if waits_for_absent { end.max(node.end) } else { end }
     }
 
     fn duration(&self, place: Place, node: &Node) -> Ns {

@@ -1,6 +1,6 @@
 //! What a user wants to be different, as marks on a graph and a scenario.
 
-use gpuscope_trace::{Arg, Kind, Ns, Row, StrId, View};
+use gpuscope_trace::{Arg, Kind, Row, StrId, View};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 
@@ -115,53 +115,5 @@ impl ByName<'_> {
         std::iter::once(row)
             .chain(ancestors)
             .fold(0, |marks, row| marks | self.of(view, view.trace.name_id(row)))
-    }
-}
-
-impl JobModel {
-    /// Gives one rank the time that the median rank takes: for each kernel name, and for the host's own work.
-    pub(crate) fn as_the_median_rank(&self, place: usize, scenario: &mut Scenario) {
-        let kernels: Vec<FxHashMap<&str, (Ns, i64)>> =
-            (0..self.ranks.len()).map(|i| self.kernels(i)).collect();
-        let mean = |(sum, count): (Ns, i64)| sum.as_f64() / count.max(1) as f64;
-        let own = &kernels[place];
-        let factor = |name: &str| {
-            let mut means: Vec<f64> =
-                kernels.iter().filter_map(|of| of.get(name)).map(|of| mean(*of)).collect();
-            means.sort_by(f64::total_cmp);
-            let (median, own) = (means[means.len() / 2], mean(own[name]));
-            if own > 0.0 { (median / own) as f32 } else { 1.0 }
-        };
-        let factors: Vec<f32> = self.ranks[place].names.iter().map(|name| factor(name)).collect();
-        let graph = &self.coupled.graphs[place];
-        let node_factor = |(node, name): (&crate::graph::Node, &u32)| match node.what {
-            What::Gpu(Kind::Communication) => 1.0,
-            What::Gpu(_) => factors[*name as usize],
-            _ => 1.0,
-        };
-        let mut node_factors = vec![Vec::new(); self.ranks.len()];
-        node_factors[place] = graph.nodes.iter().zip(&self.ranks[place].name_of).map(node_factor).collect();
-        scenario.node_factors = node_factors;
-        let mut hosts: Vec<f64> =
-            (0..self.ranks.len()).map(|i| self.coupled.graphs[i].host_work().as_f64()).collect();
-        let own_host = hosts[place];
-        hosts.sort_by(f64::total_cmp);
-        let mut host_factors = vec![1.0; self.ranks.len()];
-        if own_host > 0.0 {
-            host_factors[place] = hosts[hosts.len() / 2] / own_host;
-        }
-        scenario.host_factors = host_factors;
-    }
-
-    fn kernels(&self, place: usize) -> FxHashMap<&str, (Ns, i64)> {
-        let model = &self.ranks[place];
-        let mut kernels: FxHashMap<&str, (Ns, i64)> = FxHashMap::default();
-        for (node, name) in self.coupled.graphs[place].nodes.iter().zip(&model.name_of) {
-            if matches!(node.what, What::Gpu(_)) {
-                let (sum, count) = kernels.entry(&model.names[*name as usize]).or_default();
-                (*sum, *count) = (*sum + (node.end - node.start), *count + 1);
-            }
-        }
-        kernels
     }
 }

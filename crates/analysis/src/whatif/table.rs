@@ -24,9 +24,12 @@ impl Tabular for WhatIfAnswer {
         let step = Table::of("prediction", "Step time", std::slice::from_ref(self))
             .int("step_time_ns", Unit::Ns, "As recorded", |a| a.step_time_ns.0)
             .int("predicted_ns", Unit::Ns, "With the changes", |a| a.predicted_ns.0)
-            .int("predicted_high_ns", Unit::Ns, "At most, if what is not known is all waiting", |a| {
-                a.predicted_high_ns.0
-            })
+            .int(
+                "predicted_high_ns",
+                Unit::Ns,
+                "At most, as far as waiting for absent ranks is not known",
+                |a| a.predicted_high_ns.0,
+            )
             .int("saved_ns", Unit::Ns, "Difference", |a| a.saved_ns.0)
             .float("saved_pct", Unit::Percent, "Of the recorded step time", |a| a.saved_pct)
             .float("residual_pct", Unit::Percent, "Of a step that the model cannot explain", |a| {

@@ -12,3 +12,4 @@ mod planted;
 mod selected;
 mod stragglers;
 mod warnings;
+mod whatif;

@@ -3,7 +3,7 @@
 use gpuscope_trace::Ns;
 
 use super::AnalyzeAnswer;
-use crate::idle::{DeviceIdle, HostCause, IdleAnswer};
+use crate::idle::{Cause, DeviceIdle, HostCause, IdleAnswer};
 
 /// Above this share of computation the GPUs are as busy as can be.
 const BUSY_PCT: f64 = 90.0;
@@ -93,6 +93,7 @@ fn why_idle(idle: &IdleAnswer) -> String {
 /// What the hosts did meanwhile, most of all.
 fn doing(causes: &[HostCause]) -> String {
     let Some(most) = causes.iter().max_by_key(|cause| cause.idle_ns) else { return String::new() };
-    let name = most.name.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
+    let name = most.name.as_ref().filter(|_| most.cause != Cause::NothingRecorded);
+    let name = name.map(|name| format!(", {name}")).unwrap_or_default();
     format!(" (most of all: {}{name})", most.cause.label())
 }

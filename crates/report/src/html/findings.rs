@@ -27,7 +27,8 @@ pub(super) fn write(table: &Table, page: &Page<'_>, out: &mut impl Write) -> io:
             let cell = table.column(name).map(|column| text::cell(column, row));
             cell.filter(|cell| cell != text::MISSING).map(|cell| escaped(&cell))
         };
-        write!(out, "<li id=\"finding-{}\"><b>{}</b>", row + 1, said("finding").unwrap_or_default())?;
+        let (id, finding) = (said("id").unwrap_or_default(), said("finding").unwrap_or_default());
+        write!(out, "<li data-finding=\"{id}\"><b>{finding}</b>")?;
         if let Some((time, pct)) = said("gain_ns").zip(said("gain_pct")) {
             write!(out, " <span class=\"gain\">saves {time} · {pct} %</span>")?;
         }

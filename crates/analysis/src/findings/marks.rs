@@ -6,8 +6,9 @@ use gpuscope_trace::{Arg, Class, Kind, Ns, Row, StrId, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::{Marks, What};
-use crate::idle::{Cause, cause_of};
-use crate::model::RankModel;
+use crate::idle::{Cause, Causes};
+use crate::model::{JobModel, RankModel};
+use crate::owner::{Among, Owners};
 
 pub(super) const SYNCHRONISATION: u32 = 1;
 pub(super) const ITEM: u32 = 1 << 1;
@@ -66,16 +67,21 @@ pub(crate) fn model(rank: u32, view: View<'_>) -> Option<(RankModel, RankMarks)>
     Some((model, marks))
 }
 
-struct Marker {
+type Test<'t> = Box<dyn FnMut(Row) -> bool + 't>;
+
+struct Marker<'t> {
     /// Operators that copied from memory the device cannot reach.
     unpinned_copies: FxHashSet<Row>,
     groups: RefCell<FxHashMap<u32, String>>,
-    /// Of each name: does it say pageable; of each host row: its cause.
+    /// Names that say the memory cannot be reached.
     pageable: FxHashSet<StrId>,
+    causes: RefCell<Causes<'t>>,
+    /// The events that tell the pass a launch belongs to.
+    passes: RefCell<Owners<'t, Test<'t>>>,
 }
 
-impl Marker {
-    fn new(view: View<'_>) -> Marker {
+impl<'t> Marker<'t> {
+    fn new(view: View<'t>) -> Marker<'t> {
         let trace = view.trace;
         let pageable: FxHashSet<StrId> =
             trace.strings.iter().filter(|(_, text)| text.contains("Pageable")).map(|(id, _)| id).collect();
@@ -84,11 +90,19 @@ impl Marker {
             let copies = view.gpu().filter(|event| pageable.contains(&trace.name_id(event.row)));
             unpinned_copies.extend(copies.filter_map(|event| operator_around(view, view.launch(event.row)?)));
         }
-        Marker { unpinned_copies, groups: RefCell::default(), pageable }
+        let nesting = view.index.nesting(trace);
+        let decides: Test<'t> = Box::new(move |row| Pass::of(view, row).is_some());
+        Marker {
+            unpinned_copies,
+            groups: RefCell::default(),
+            pageable,
+            causes: RefCell::new(Causes::new(trace, nesting)),
+            passes: RefCell::new(Owners::new(nesting, trace.len(), Among::Innermost, decides)),
+        }
     }
 
     fn host(&self, view: View<'_>, row: Row) -> u32 {
-        let (cause, _) = cause_of(view.trace, view.index.nesting(view.trace), row);
+        let (cause, _) = self.causes.borrow_mut().of(row);
         match cause {
             // The wait that follows a copy from pageable memory is there because of it.
             Cause::Synchronisation
@@ -116,7 +130,7 @@ impl Marker {
         match kind {
             Kind::Communication => self.group(view, row),
             Kind::Memcpy => self.copy(view, row),
-            Kind::Memset | Kind::Computation => kernel(view, row),
+            Kind::Memset | Kind::Computation => self.kernel(view, row),
         }
     }
 
@@ -129,6 +143,30 @@ impl Marker {
         } else {
             0
         }
+    }
+
+    fn kernel(&self, view: View<'_>, row: Row) -> u32 {
+        let dur = view.trace.dur(row).unwrap_or_default();
+        let mut marks = 0;
+        if dur < SMALL_KERNEL {
+            marks |= SMALL;
+        }
+        if dur >= WORTH_FILLING
+            && view.trace.args.float(row, Arg::BlocksPerSm).is_some_and(|blocks| blocks < FEW_BLOCKS_PER_SM)
+        {
+            marks |= LOW_OCCUPANCY;
+        }
+        if self.is_recomputed(view, row) {
+            marks |= RECOMPUTED;
+        }
+        marks
+    }
+
+    /// The innermost event around the launch that tells the pass decides.
+    fn is_recomputed(&self, view: View<'_>, row: Row) -> bool {
+        let around = view.launch(row).and_then(|call| view.index.nesting(view.trace).parent(call));
+        let told_by = around.and_then(|around| self.passes.borrow_mut().of(around));
+        told_by.and_then(|row| Pass::of(view, row)) == Some(Pass::Recomputing)
     }
 
     fn group(&self, view: View<'_>, row: Row) -> u32 {
@@ -149,39 +187,27 @@ fn group_label(view: View<'_>, row: Row) -> &str {
     said(Arg::GroupDescription).or_else(|| said(Arg::GroupName)).unwrap_or("communication")
 }
 
-fn kernel(view: View<'_>, row: Row) -> u32 {
-    let dur = view.trace.dur(row).unwrap_or_default();
-    let mut marks = 0;
-    if dur < SMALL_KERNEL {
-        marks |= SMALL;
-    }
-    if dur >= WORTH_FILLING
-        && view.trace.args.float(row, Arg::BlocksPerSm).is_some_and(|blocks| blocks < FEW_BLOCKS_PER_SM)
-    {
-        marks |= LOW_OCCUPANCY;
-    }
-    if view.launch(row).is_some_and(|call| is_recomputed(view, call)) {
-        marks |= RECOMPUTED;
-    }
-    marks
+/// What the host events around a launch say about the pass it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pass {
+    /// Forward work inside the backward pass: under a checkpoint's backward function, or torch's recomputing hooks.
+    Recomputing,
+    /// The backward of some other function.
+    Backward,
 }
 
-/// Forward work inside the backward pass: under a checkpoint's backward function, or torch's recomputing hooks, with
-/// no other function's backward between.
-fn is_recomputed(view: View<'_>, call: Row) -> bool {
-    for row in view.index.nesting(view.trace).ancestors(call) {
+impl Pass {
+    fn of(view: View<'_>, row: Row) -> Option<Pass> {
         let name = view.trace.name(row);
         if let Some(function) = name.strip_prefix("autograd::engine::evaluate_function: ") {
-            return function.starts_with("CheckpointFunction");
+            let checkpoint = function.starts_with("CheckpointFunction");
+            return Some(if checkpoint { Pass::Recomputing } else { Pass::Backward });
         }
         let recomputes = view.trace.class(row) == Class::PythonFrame
             && name.contains("checkpoint.py")
             && (name.contains("recompute") || name.contains("unpack_hook"));
-        if recomputes {
-            return true;
-        }
+        recomputes.then_some(Pass::Recomputing)
     }
-    false
 }
 
 fn operator_around(view: View<'_>, row: Row) -> Option<Row> {
@@ -189,8 +215,15 @@ fn operator_around(view: View<'_>, row: Row) -> Option<Row> {
     around.find(|row| view.trace.class(*row) == Class::Operator)
 }
 
+/// All marks that some work or wait of the job has.
+pub(crate) fn seen(model: &JobModel) -> u32 {
+    let of_nodes = model.coupled.graphs.iter().flat_map(|graph| &graph.nodes).map(|node| node.marks);
+    let of_work = model.coupled.graphs.iter().flat_map(|graph| &graph.host_parts).map(|part| 1 << part.mark);
+    of_nodes.chain(of_work).fold(0, |all, marks| all | marks)
+}
+
 impl RankMarks {
-    fn of(rank: u32, view: View<'_>, model: &RankModel, by: &Marker) -> RankMarks {
+    fn of(rank: u32, view: View<'_>, model: &RankModel, by: &Marker<'_>) -> RankMarks {
         let mut gpu = vec![Marked::default(); 32];
         let mut names: FxHashMap<(u32, u32), Ns> = FxHashMap::default();
         let (mut filled, mut weight) = (0.0, 0.0);

@@ -118,10 +118,11 @@ pub(super) fn of(rank: u32, view: View<'_>, gaps: &[Gap]) -> Vec<HostCause> {
     }
     let mut found: BTreeMap<Cause, Found> = BTreeMap::new();
     let (innermost, nesting) = (view.index.innermost(view.trace), view.index.nesting(view.trace));
+    let mut causes = Causes::new(view.trace, nesting);
     for (gap, Gap { call, time, .. }) in gaps.iter().enumerate() {
         let mut explained = Ns::ZERO;
         for (part, row) in innermost.during(view.trace.track(*call).thread, *time) {
-            let (cause, told_by) = cause_of(view.trace, nesting, row);
+            let (cause, told_by) = causes.of(row);
             found.entry(cause).or_default().add(gap, Some(told_by), part.len());
             explained += part.len();
         }
@@ -165,25 +166,141 @@ impl Found {
     }
 }
 
-/// The cause of time spent in a row, and the name of the event that tells it.
+/// The cause of time spent in a row, and the name of the event that tells it. To ask for many rows, [`Causes`].
 pub(crate) fn cause_of(trace: &Trace, nesting: &Nesting, row: Row) -> (Cause, StrId) {
-    // From the outside in, so that of equal weights the innermost is taken.
-    let mut around: Vec<Row> = std::iter::once(row).chain(nesting.ancestors(row)).collect();
-    around.reverse();
-    let telling = around
-        .into_iter()
-        .filter_map(|around| Some((Cause::telling(trace.class(around), trace.name(around))?, around)))
-        .max_by_key(|(cause, _)| cause.weight());
-    let (cause, told_by) =
-        telling.unwrap_or_else(|| (Cause::of_class(trace.class(row), trace.name(row)), row));
+    let mut told: Option<(Cause, Row)> = None;
+    for around in std::iter::once(row).chain(nesting.ancestors(row)) {
+        if let Some(cause) = Cause::telling(trace.class(around), trace.name(around))
+            && told.is_none_or(|(inside, _)| cause.weight() > inside.weight())
+        {
+            told = Some((cause, around));
+        }
+    }
+    let (cause, told_by) = told.unwrap_or_else(|| (Cause::of_class(trace.class(row), trace.name(row)), row));
     (cause, trace.name_id(told_by))
+}
+
+/// Causes of many rows: every name is looked at once, and so is every row, however deep the nesting.
+pub(crate) struct Causes<'t> {
+    trace: &'t Trace,
+    nesting: &'t Nesting,
+    by_name: Vec<[Told; SORTS]>,
+    /// Per row: not known yet, nothing around it tells, or the row that does two further on.
+    told_by: Vec<u32>,
+    path: Vec<Row>,
+}
+
+/// What a name alone tells depends on whether a call, an annotation or something else is called so.
+const SORTS: usize = 3;
+
+#[derive(Clone, Copy, Default)]
+enum Told {
+    #[default]
+    Unknown,
+    Known(Option<Cause>),
+}
+
+const UNKNOWN: u32 = 0;
+const NOTHING: u32 = 1;
+
+impl<'t> Causes<'t> {
+    pub(crate) fn new(trace: &'t Trace, nesting: &'t Nesting) -> Causes<'t> {
+        Causes {
+            trace,
+            nesting,
+            by_name: vec![[Told::Unknown; SORTS]; trace.strings.len()],
+            told_by: vec![UNKNOWN; trace.len()],
+            path: Vec::new(),
+        }
+    }
+
+    /// As [`cause_of`].
+    pub(crate) fn of(&mut self, row: Row) -> (Cause, StrId) {
+        let mut here = Some(row);
+        while let Some(row) = here.filter(|row| self.told_by[*row as usize] == UNKNOWN) {
+            self.path.push(row);
+            here = self.nesting.parent(row);
+        }
+        let mut teller = here.map_or(NOTHING, |row| self.told_by[row as usize]);
+        let mut weight = self.teller_weight(teller);
+        while let Some(row) = self.path.pop() {
+            // Of equal weights the innermost.
+            if let Some(cause) = self.telling(row)
+                && weight.is_none_or(|outside| cause.weight() >= outside)
+            {
+                (teller, weight) = (row.saturating_add(2), Some(cause.weight()));
+            }
+            self.told_by[row as usize] = teller;
+        }
+        let told = self.told_by[row as usize].checked_sub(2).and_then(|by| Some((self.telling(by)?, by)));
+        let (cause, told_by) =
+            told.unwrap_or_else(|| (Cause::of_class(self.trace.class(row), self.trace.name(row)), row));
+        (cause, self.trace.name_id(told_by))
+    }
+
+    fn teller_weight(&mut self, teller: u32) -> Option<u32> {
+        self.telling(teller.checked_sub(2)?).map(Cause::weight)
+    }
+
+    fn telling(&mut self, row: Row) -> Option<Cause> {
+        let class = self.trace.class(row);
+        let sort = match class {
+            Class::Annotation => 1,
+            _ if class.is_call() => 0,
+            _ => 2,
+        };
+        let told = &mut self.by_name[self.trace.name_id(row).index()][sort];
+        match *told {
+            Told::Known(cause) => cause,
+            Told::Unknown => {
+                let cause = Cause::telling(class, self.trace.name(row));
+                *told = Told::Known(cause);
+                cause
+            }
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use gpuscope_trace::Selection;
+    use proptest::prelude::*;
+
     use super::*;
     use crate::Idle;
     use crate::testing::trace;
+
+    const NAMES: [(&str, &str); 8] = [
+        ("cpu_op", "aten::item"),
+        ("cpu_op", "aten::add"),
+        ("cuda_runtime", "cudaStreamSynchronize"),
+        ("cpu_op", "cudaStreamSynchronize"),
+        ("user_annotation", "Optimizer.step#SGD.step"),
+        ("user_annotation", "enumerate(DataLoader)#_Iter.__next__"),
+        ("python_function", "<built-in function collect>"),
+        ("user_annotation", "cudaFree_compile"),
+    ];
+
+    proptest! {
+        #[test]
+        fn remembering_changes_nothing(
+            spans in proptest::collection::vec((0..40i64, 0..20i64, 0..NAMES.len()), 0..25),
+        ) {
+            let mut sample = trace();
+            for (start, length, named) in spans {
+                let (category, name) = NAMES[named];
+                sample = sample.host(category, name, start..start + length);
+            }
+            let loaded = sample.build();
+            let selection = Selection::everything();
+            let view = loaded.view(&selection);
+            let nesting = view.index.nesting(view.trace);
+            let mut causes = Causes::new(view.trace, nesting);
+            for row in view.trace.rows().rev() {
+                prop_assert_eq!(causes.of(row), cause_of(view.trace, nesting, row));
+            }
+        }
+    }
 
     #[test]
     fn every_nanosecond_of_a_gap_goes_to_what_the_thread_did() {

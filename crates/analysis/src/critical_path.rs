@@ -22,7 +22,7 @@ use serde::Serialize;
 
 use crate::Question;
 use crate::graph::{Coupled, Marks, RankGraph, unexplained_delays, walk};
-use crate::idle::Cause;
+use crate::idle::{Cause, Causes};
 
 pub use window::{Instances, WindowOf};
 
@@ -221,8 +221,8 @@ fn gpu_bound(kind: Kind) -> Bound {
 }
 
 /// What time in a host event counts as.
-fn host_bound(view: View<'_>, row: Row) -> Bound {
-    match crate::idle::cause_of(view.trace, view.index.nesting(view.trace), row).0 {
+fn host_bound(causes: &mut Causes<'_>, row: Row) -> Bound {
+    match causes.of(row) {
         Cause::DataLoading => Bound::DataLoading,
         Cause::Synchronisation | Cause::BlockingCopy => Bound::Sync,
         _ => Bound::Cpu,

@@ -11,6 +11,7 @@
 //! whose launch is unknown are `unlinked_ns`. The four make up `idle_ns`, to the nanosecond. For `host_ns`,
 //! `host_causes` says what the launching thread was doing, and `host_gaps` lists the longest one by one.
 
+mod around;
 mod causes;
 mod gaps;
 mod table;
@@ -22,6 +23,7 @@ use serde::Serialize;
 
 use crate::Question;
 
+pub(crate) use around::Causes;
 pub(crate) use causes::cause_of;
 pub use causes::{Cause, HostCause};
 pub use gaps::HostGap;

@@ -51,7 +51,7 @@ impl Cause {
     }
 
     /// Which of two causes around one another explains more: the larger.
-    fn weight(self) -> u32 {
+    pub(super) fn weight(self) -> u32 {
         match self {
             Cause::GarbageCollection => 5,
             Cause::DataLoading => 4,
@@ -63,7 +63,7 @@ impl Cause {
     }
 
     /// The cause that a name alone tells, whatever runs inside it.
-    fn telling(class: Class, name: &str) -> Option<Cause> {
+    pub(super) fn telling(class: Class, name: &str) -> Option<Cause> {
         let call = |part: &str| class.is_call() && name.contains(part);
         if call("Synchronize") {
             Some(Cause::Synchronisation)
@@ -88,7 +88,7 @@ impl Cause {
         }
     }
 
-    fn of_class(class: Class, name: &str) -> Cause {
+    pub(super) fn of_class(class: Class, name: &str) -> Cause {
         match class {
             // A step is always around; that nothing is inside says nothing.
             Class::Annotation if name.starts_with("ProfilerStep#") => Cause::NothingRecorded,

@@ -12,6 +12,7 @@
 
 mod arrivals;
 mod collective;
+mod host;
 mod matched;
 mod op;
 mod parts;

@@ -126,6 +126,30 @@ impl Question for Patterns {
     }
 }
 
+impl Patterns {
+    /// The roots of the patterns that the answer lists: the place of the pattern there, and its root's row.
+    pub fn roots(&self, rank: u32, view: View<'_>) -> Vec<(usize, Row)> {
+        let (_, patterns) = self.local(rank, view);
+        let place: FxHashMap<Vec<&str>, usize> = patterns
+            .iter()
+            .enumerate()
+            .map(|(i, pattern)| {
+                let kernels = pattern.kernels.iter().map(String::as_str);
+                (std::iter::once(pattern.operator.as_str()).chain(kernels).collect(), i)
+            })
+            .collect();
+        let mut roots = Vec::new();
+        let mut sequence = Vec::new();
+        for events in self.events_by_root(view).chunk_by(|a, b| a.root == b.root) {
+            sequence.clear();
+            sequence.push(view.trace.name(events[0].root));
+            sequence.extend(events.iter().map(|event| view.trace.strings.get(event.name)));
+            roots.extend(place.get(&sequence).map(|place| (*place, events[0].root)));
+        }
+        roots
+    }
+}
+
 /// A GPU event under a root.
 struct Launched {
     root: Row,

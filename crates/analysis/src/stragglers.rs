@@ -111,13 +111,16 @@ impl Question for Stragglers {
         let arrivals = Arrivals::of(&matched, &offsets);
         let counted = Counted::of(&matched);
         let mut ranks = as_written(&matched, &counted);
-        let late = Lateness::new(&matched, &arrivals).all(|i| counted.has(i));
+        let lateness = Lateness::new(&matched, &arrivals);
+        let late = lateness.all(|i| counted.has(i));
         let run = work.iter().map(|work| work.span).max().unwrap_or(Ns::ZERO);
         own(&mut ranks, &matched, &late, run);
-        for i in 0..ranks.len() {
-            if ranks[i].late {
-                explain(&mut ranks[i], i as u32, &matched, &counted, &late, &work);
-            }
+        for (member, rank) in (0..).zip(&mut ranks).filter(|(_, rank)| rank.late) {
+            let mine = lateness.collectives_of(member).filter(|i| counted.has(*i));
+            let own =
+                |i: usize| late[i].filter(|late| late.member == member).map_or(Ns::ZERO, |late| late.own());
+            let mine: Vec<_> = mine.map(|i| (matched.get(i), own(i))).collect();
+            explain(rank, member, &mine, &work);
         }
         let latest = ranks.iter().filter(|rank| rank.late);
         let latest = latest.max_by_key(|rank| (rank.own_lateness_ns, std::cmp::Reverse(rank.rank)));
@@ -207,21 +210,14 @@ fn own(ranks: &mut [RankStraggler], matched: &Matched, late: &[Option<Late>], ru
     }
 }
 
-/// Says of a late rank whether it is always late, and what was slower.
-fn explain(
-    rank: &mut RankStraggler,
-    member: u32,
-    matched: &Matched,
-    counted: &Counted,
-    late: &[Option<Late>],
-    work: &[Work],
-) {
-    let pattern = pattern::of(member, matched, counted, late);
+/// Says of a late rank whether it is always late, and what was slower; `mine` are its collectives that count.
+fn explain(rank: &mut RankStraggler, member: u32, mine: &[(Collective<'_>, Ns)], work: &[Work]) {
     let mut peers: BTreeSet<u32> = BTreeSet::new();
-    for (i, _) in late.iter().enumerate().filter(|(_, late)| late.is_some_and(|late| late.member == member)) {
-        peers.extend(matched.get(i).parts().iter().map(|part| part.member).filter(|peer| *peer != member));
+    for (collective, _) in mine.iter().filter(|(_, own)| *own > Ns::ZERO) {
+        peers.extend(collective.parts().iter().map(|part| part.member).filter(|peer| *peer != member));
     }
     let peers: Vec<&Work> = peers.into_iter().map(|peer| &work[peer as usize]).collect();
+    let pattern = pattern::of(mine);
     rank.cause = cause::of(&work[member as usize], &peers, &pattern.late_steps, rank.own_lateness_ns);
     rank.pattern = Some(pattern);
 }

@@ -13,7 +13,7 @@ pub(crate) fn bytes(bytes: i64) -> String {
 fn scaled(value: f64, units: &[(&str, f64)]) -> String {
     let (unit, scale) = units.iter().rev().find(|(_, scale)| value.abs() >= *scale).unwrap_or(&units[0]);
     let value = value / scale;
-    let places = if *scale == 1.0 || value.abs() >= 99.95 {
+    let places = if *scale < 2.0 || value.abs() >= 99.95 {
         0
     } else if value.abs() >= 9.995 {
         1

@@ -254,6 +254,10 @@ pub(crate) enum Added {
     Queue,
     /// How fast bytes move, per kind of copy
     Bandwidth,
+    /// Marks on the critical path of the middle step or the selected ones, and arrows along it
+    CriticalPath,
+    /// Marks on operators that launch the same kernels again and again
+    Patterns,
 }
 
 #[derive(Debug, Args)]
@@ -322,7 +326,7 @@ pub(crate) struct ReadingArgs {
     pub select_capture: Option<String>,
 }
 
-#[derive(Clone, Debug, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputArgs {
     /// JSON on standard output
@@ -342,8 +346,9 @@ pub(crate) struct OutputArgs {
     pub color: Color,
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum Color {
+    #[default]
     Auto,
     Always,
     Never,

@@ -14,7 +14,7 @@ mod target;
 use std::io::{self, Read, Write};
 
 pub use element::{Element, Overlay};
-pub use events::{FlowEnd, NewEvent};
+pub use events::{FlowEnd, NewEvent, quoted};
 pub use members::{Member, members, string_of, unquoted};
 pub use target::{Target, compression_of};
 

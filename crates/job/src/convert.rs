@@ -5,9 +5,12 @@
 
 mod counters;
 mod destination;
+mod path;
+mod patterns;
 
 use std::io::Write;
 
+use gpuscope_analysis::{CriticalPath, Patterns};
 use gpuscope_formats::ReadOptions;
 use gpuscope_formats::anonymize::Anonymizer;
 use gpuscope_formats::rewrite::{Editor, Element, Overlay, RewriteError, Rewritten, rewrite};
@@ -21,19 +24,25 @@ use crate::error::Error;
 use crate::run::{InputInfo, Outcome, Run};
 
 /// Something that an analysis can put on top of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub enum Addition {
     /// A counter per stream: launched and not yet begun.
     Queue,
     /// A counter per kind of copy: the bandwidth at which bytes move.
     Bandwidth,
+    /// Marks on the events of the critical path, and arrows along it.
+    CriticalPath(CriticalPath),
+    /// Marks on the operators that launch frequent sequences of kernels.
+    Patterns(Patterns),
 }
 
 impl Addition {
-    fn overlay(self, rank: u32, view: View<'_>) -> Overlay {
+    fn overlay(&self, rank: u32, view: View<'_>) -> Overlay {
         match self {
             Addition::Queue => counters::queue(rank, view),
             Addition::Bandwidth => counters::bandwidth(view),
+            Addition::CriticalPath(question) => path::overlay(question, rank, view),
+            Addition::Patterns(question) => patterns::overlay(question, rank, view),
         }
     }
 }

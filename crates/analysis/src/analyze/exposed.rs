@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gpuscope_trace::{Kind, Ns, TimeSet, View};
+use gpuscope_trace::{GpuEvent, Kind, Ns, TimeSet, View};
 use serde::Serialize;
 
 use crate::collectives::{RankParts, Summary, element_bytes};
@@ -35,7 +35,7 @@ impl RankExposed {
     /// `parts` are the rank's communication events in the order of the view.
     pub(super) fn of(view: View<'_>, parts: &RankParts) -> RankExposed {
         let computes = |kind| matches!(kind, Kind::Computation | Kind::Memset);
-        let computing = view.gpu().filter(|event| computes(event.kind)).map(|event| event.interval());
+        let computing = view.gpu().filter(|event| computes(event.kind)).map(GpuEvent::interval);
         let computing = TimeSet::from_sorted(computing);
         let hiding = Hiding::of(&computing);
         let mut by_sort = vec![Ns::ZERO; parts.sorts.len()];

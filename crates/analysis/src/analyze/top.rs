@@ -46,23 +46,35 @@ impl RankTop {
     }
 }
 
+/// All launches of one kernel.
+#[derive(Default)]
+struct Launches {
+    count: u64,
+    sum: Ns,
+    by_operator: BTreeMap<Option<String>, Ns>,
+}
+
 pub(super) fn merge(ranks: Vec<RankTop>) -> Vec<TopKernel> {
-    let mut kernels: BTreeMap<String, (u64, Ns, BTreeMap<Option<String>, Ns>)> = BTreeMap::new();
+    let mut kernels: BTreeMap<String, Launches> = BTreeMap::new();
     let mut all = Ns::ZERO;
     for (name, operator, count, sum) in ranks.into_iter().flat_map(|rank| rank.0) {
         let kernel = kernels.entry(name).or_default();
-        (kernel.0, kernel.1) = (kernel.0 + count, kernel.1 + sum);
-        *kernel.2.entry(operator).or_default() += sum;
+        kernel.count += count;
+        kernel.sum += sum;
+        *kernel.by_operator.entry(operator).or_default() += sum;
         all += sum;
     }
     let mut top: Vec<TopKernel> = kernels
         .into_iter()
-        .map(|(name, (count, sum_ns, operators))| TopKernel {
+        .map(|(name, Launches { count, sum, by_operator })| TopKernel {
             name,
-            operator: operators.into_iter().max_by_key(|(_, time)| *time).and_then(|(operator, _)| operator),
+            operator: by_operator
+                .into_iter()
+                .max_by_key(|(_, time)| *time)
+                .and_then(|(operator, _)| operator),
             count,
-            sum_ns,
-            pct: sum_ns.pct_of(all),
+            sum_ns: sum,
+            pct: sum.pct_of(all),
         })
         .collect();
     top.sort_by(|a, b| b.sum_ns.cmp(&a.sum_ns).then_with(|| a.name.cmp(&b.name)));

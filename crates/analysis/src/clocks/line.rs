@@ -189,8 +189,12 @@ mod tests {
 
     fn bounds(at_least: &[(i64, i64)], at_most: &[(i64, i64)]) -> Bounds {
         let mut bounds = Bounds::default();
-        at_least.iter().for_each(|(x, y)| bounds.at_least(*x, *y));
-        at_most.iter().for_each(|(x, y)| bounds.at_most(*x, *y));
+        for (x, y) in at_least {
+            bounds.at_least(*x, *y);
+        }
+        for (x, y) in at_most {
+            bounds.at_most(*x, *y);
+        }
         bounds
     }
 

@@ -56,9 +56,10 @@ fn clocks_are_reached_through_others_or_stand_alone() {
         (2, trace().nccl(bc, 7000..7100)),
         (3, trace().nccl(d, 50..60)),
     ]);
-    let figures: Vec<_> =
-        found.iter().map(|c| (c.reference_rank, c.offset_ns.0, c.half_width_ns.0)).collect();
-    assert_eq!(figures, [(0, 0), (0, 1000), (0, 6000), (3, 0)]);
+    let references: Vec<_> = found.iter().map(|clock| clock.reference_rank).collect();
+    assert_eq!(references, [0, 0, 0, 3]);
+    assert_eq!((found[1].offset_ns.0, found[3].offset_ns.0, found[3].half_width_ns.0), (1000, 0, 0));
+    assert!((found[2].offset_ns.0 - 6000).abs() <= 1, "{found:#?}");
     assert!(is_about(&found[1], 100) && is_about(&found[2], 200), "{found:#?}");
 }
 

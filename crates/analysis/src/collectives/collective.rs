@@ -56,10 +56,8 @@ impl<'a> Collective<'a> {
             return Some(2);
         }
         let members = Some(self.group().members.len() as i64).filter(|members| *members > 0);
-        members.or_else(|| self.group_size()).or_else(|| {
-            // Without metadata nobody says who belongs; a collective of the whole job lacks nobody.
-            self.matched.world_size
-        })
+        // Without metadata nobody says who belongs; a collective of the whole job lacks nobody.
+        members.or_else(|| self.group_size()).or(self.matched.world_size)
     }
 
     /// Whether every rank that took part is there.
@@ -69,11 +67,15 @@ impl<'a> Collective<'a> {
 
     /// The members that are not there, as far as they are known.
     pub fn missing(self) -> Vec<u32> {
-        let is_there = |rank: u32| self.parts().iter().any(|part| self.rank(part) == rank);
-        match self.sort().peers {
-            Some((from, to)) => [from, to].into_iter().filter(|rank| !is_there(*rank)).collect(),
-            None => self.group().members.iter().copied().filter(|rank| !is_there(*rank)).collect(),
-        }
+        let peers = self.sort().peers.map(|(from, to)| [from.min(to), from.max(to)]);
+        let members = peers.as_ref().map_or(self.group().members.as_slice(), |peers| peers.as_slice());
+        // Both in ascending order.
+        let mut present = self.parts().iter().map(|part| self.rank(part)).peekable();
+        let is_missing = |rank: &&u32| {
+            while present.next_if(|other| other < *rank).is_some() {}
+            present.peek() != Some(*rank)
+        };
+        members.iter().filter(is_missing).copied().collect()
     }
 
     pub fn size_bytes(self) -> Option<i64> {

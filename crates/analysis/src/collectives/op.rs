@@ -82,7 +82,7 @@ impl Op {
     }
 }
 
-/// Bytes of one element of a type as PyTorch names it.
+/// Bytes of one element of a type, by its name in `torch`.
 pub fn element_bytes(dtype: &str) -> Option<i64> {
     let dtype = dtype.to_ascii_lowercase();
     Some(match dtype.as_str() {

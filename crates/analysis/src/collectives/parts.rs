@@ -1,13 +1,14 @@
 //! One rank's part in every collective it took part in: small columns, as thousands of ranks meet in a merge.
 //!
-//! Newer releases of PyTorch write what a collective is on its kernel, older ones only on the operator
+//! Newer releases of torch write what a collective is on its kernel, older ones only on the operator
 //! `record_param_comms` around the launch, the oldest not at all: then the annotation around the launch
 //! (`nccl:all_reduce`), or the kernel's own name, is all there is.
 
 use gpuscope_trace::lists::IntList;
-use gpuscope_trace::{Arg, Kind, Metadata, Row, StrId, View};
+use gpuscope_trace::{Arg, Kind, Row, StrId, View};
 use rustc_hash::FxHashMap;
 
+use super::host;
 use super::op::Op;
 
 /// A process group as one rank knows it.
@@ -76,7 +77,7 @@ impl RankParts {
         let metadata = &view.trace.metadata;
         let mut parts = RankParts {
             rank,
-            host: host(metadata),
+            host: host::of(metadata),
             base_ns: metadata.base_time_ns.unwrap_or(0),
             world_size: metadata.distributed.as_ref().and_then(|distributed| distributed.world_size),
             ..RankParts::default()
@@ -292,38 +293,9 @@ fn hash(text: &str) -> i64 {
         as i64
 }
 
-/// The host as the trace names it, else as its file was named: `HOST_PID.TIME.pt.trace.json`, which is what
-/// the TensorBoard handler writes.
-fn host(metadata: &Metadata) -> Option<String> {
-    let named = metadata.host_name.as_deref().map(str::trim).filter(|host| !host.is_empty());
-    named.or_else(|| host_in_file_name(metadata.trace_name.as_deref()?)).map(str::to_owned)
-}
-
-fn host_in_file_name(path: &str) -> Option<&str> {
-    let file = path.rsplit(['/', '\\']).next()?;
-    let worker = &file[..file.find(".pt.trace.json")?];
-    let worker = match worker.rsplit_once('.') {
-        Some((worker, stamp)) if is_number(stamp) => worker,
-        _ => worker,
-    };
-    worker.rsplit_once('_').filter(|(host, pid)| is_number(pid) && !host.is_empty()).map(|(host, _)| host)
-}
-
-fn is_number(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn the_tensorboard_handler_names_files_by_host() {
-        assert_eq!(host_in_file_name("/log/gpu-12_4711.1712345678.pt.trace.json"), Some("gpu-12"));
-        assert_eq!(host_in_file_name("node_a_77.pt.trace.json.gz"), Some("node_a"));
-        assert_eq!(host_in_file_name("rank3.json"), None);
-        assert_eq!(host_in_file_name("_77.pt.trace.json"), None);
-    }
 
     #[test]
     fn members_are_told_in_any_order_and_only_once() {

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::arrivals::{Arrivals, Last};
 use super::collective::Collective;
-use super::matched::Matched;
+use super::matched::{Matched, Part};
 use super::op::gb_per_s;
 use super::text::Text;
 use crate::clocks::Offsets;
@@ -99,7 +99,7 @@ fn row(
 ) -> CollectiveRow {
     let (parts, sort) = (collective.parts(), collective.sort());
     let (first, latest) = (collective.first_part(), collective.last_start());
-    let ends = || parts.iter().map(|part| part.end());
+    let ends = || parts.iter().map(Part::end);
     let (size, latency) = (collective.size_bytes(), collective.latency());
     let algo = gb_per_s(size, latency);
     let ranks = if sort.op.is_point_to_point() { Some(2) } else { collective.group_size() };

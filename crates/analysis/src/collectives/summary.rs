@@ -23,7 +23,6 @@ pub struct Summary {
     pub incomplete: u64,
     /// Transfer, summed.
     pub transfer_ns: Ns,
-    pub mean_transfer_ns: f64,
     pub max_transfer_ns: Ns,
     /// What a rank waited for others, the mean over ranks, summed; needs no clock.
     pub wait_ns: Ns,
@@ -74,9 +73,12 @@ pub(super) fn of(matched: &Matched, rows: &[CollectiveRow]) -> Vec<Summary> {
     summary
 }
 
+/// Group, name, type and size.
+type Alike<'a> = (u32, &'a str, Option<&'a str>, Option<i64>);
+
 /// One number for sorts of one group that are alike but for what every rank has its own of.
 fn alike<'a>(matched: &'a Matched) -> Vec<u32> {
-    let mut known: FxHashMap<(u32, &str, Option<&str>, Option<i64>), u32> = FxHashMap::default();
+    let mut known: FxHashMap<Alike<'_>, u32> = FxHashMap::default();
     let number = |sort: &'a Sort| {
         let Sort { group, name, op, dtype, in_elements, out_elements, .. } = sort;
         // The sizes of these differ from call to call and from rank to rank.
@@ -107,7 +109,6 @@ impl Sums {
             count: self.count,
             incomplete: self.incomplete,
             transfer_ns: self.transfer,
-            mean_transfer_ns: self.transfer.as_f64() / self.count.max(1) as f64,
             max_transfer_ns: self.longest,
             wait_ns: self.wait,
             bus_gb_per_s: bus.map(|(algo, factor)| algo * factor),

@@ -20,17 +20,10 @@ pub(crate) const ALL_REDUCE: Said<'static> =
 impl Sample {
     /// A communication kernel that says what it is.
     pub(crate) fn nccl(self, said: Said<'_>, time: std::ops::Range<i64>) -> Sample {
-        self.said("kernel", "ncclDevKernel_Generic(args)", said, time, None)
+        self.said("kernel", "ncclDevKernel_Generic(args)", said, time)
     }
 
-    fn said(
-        mut self,
-        category: &str,
-        event: &str,
-        said: Said<'_>,
-        time: std::ops::Range<i64>,
-        corr: Option<i64>,
-    ) -> Sample {
+    fn said(mut self, category: &str, event: &str, said: Said<'_>, time: std::ops::Range<i64>) -> Sample {
         let texts = [
             (Arg::CollectiveName, said.name),
             (Arg::GroupName, said.group),
@@ -45,9 +38,12 @@ impl Sample {
                 (record.pid, record.tid) = (Id::Int(0), Id::Int(20));
                 (record.device, record.stream) = (Id::Int(0), Id::Int(20));
             }
-            texts.into_iter().for_each(|(arg, text)| record.set_text(arg, text));
-            said.ints.iter().for_each(|(arg, value)| record.set_int(*arg, *value));
-            corr.into_iter().for_each(|corr| record.set_int(Arg::Correlation, corr));
+            for (arg, text) in texts {
+                record.set_text(arg, text);
+            }
+            for (arg, value) in said.ints {
+                record.set_int(*arg, *value);
+            }
         })
     }
 }
@@ -96,7 +92,7 @@ fn waiting_and_transfer_are_apart() {
 fn older_releases_say_it_on_the_operator_around_the_launch() {
     let said = Said { ints: &seq(4), ..ALL_REDUCE };
     let old = trace()
-        .said("cpu_op", "record_param_comms", said, 0..9, None)
+        .said("cpu_op", "record_param_comms", said, 0..9)
         .host("user_annotation", "nccl:all_reduce", 1..8)
         .call(1, 2..4)
         .kernel("ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)", 20, 60..110, 1);

@@ -95,6 +95,7 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
     if ranks.len() == facts.ranks().count() && ranks.len() > 1 {
         ranks.clear();
     }
+    let gap = facts.idle.host_gaps.iter().find(|gap| gap.cause == cause.cause);
     let (confidence, caveat) = facts.about_host();
     let text = match worst {
         Some(row) => format!(
@@ -111,9 +112,9 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
         title: cause.what.to_owned(),
         command: format!("gpuscope idle{}", rank_flag(&ranks)),
         evidence: Evidence {
-            step: None,
-            start_ns: None,
-            end_ns: None,
+            step: gap.and_then(|gap| gap.step),
+            start_ns: gap.map(|gap| gap.start_ns),
+            end_ns: gap.map(|gap| gap.start_ns + gap.idle_ns),
             names: worst.and_then(|row| row.name.clone()).into_iter().collect(),
             ranks,
             text,

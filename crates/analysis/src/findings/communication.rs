@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Confidence, Evidence, Facts, Finding};
+use super::{Confidence, Evidence, Facts, Finding, Gain};
 use crate::graph::Scenario;
 
 /// The last bucket of gradients has nothing left to hide behind; so much of a step is lost by any job.
@@ -21,9 +21,19 @@ pub(super) fn exposed(facts: &Facts<'_>) -> Vec<Finding> {
     groups.into_iter().filter_map(|(mark, labels)| finding(facts, mark, &labels.join(", "))).collect()
 }
 
+/// Hiding it all can bring no more than if its transfers took no time: late ranks are waited for either way. Nor can it
+/// bring more than if nothing waited for it: it still has to fit beside the rest.
+fn hidden(facts: &Facts<'_>, mark: u32) -> Option<(Gain, Scenario)> {
+    let free = Scenario::scaling(mark, 0.0);
+    let beside = Scenario { hidden: mark, ..Scenario::default() };
+    let both = [free, beside].map(|scenario| Some((facts.gain(&scenario)?, scenario)));
+    let [Some(free), Some(beside)] = both else { return None };
+    let less = if free.0.ns <= beside.0.ns { free } else { beside };
+    Some(less).filter(|(gain, _)| gain.pct >= TAIL_PCT)
+}
+
 fn finding(facts: &Facts<'_>, mark: u32, label: &str) -> Option<Finding> {
-    let without = Scenario { hidden: mark, ..Scenario::default() };
-    let gain = facts.gain(&without).filter(|gain| gain.pct >= TAIL_PCT)?;
+    let (gain, without) = hidden(facts, mark)?;
     let largest = facts.marked.iter().max_by_key(|rank| rank.marked(mark).time)?;
     let marked = largest.marked(mark);
     let alone = facts.model.has_lone_communication();

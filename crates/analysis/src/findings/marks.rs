@@ -141,7 +141,7 @@ impl Marker {
 }
 
 /// What a group is for, else what it is called, else what the kernel does.
-fn group_label<'a>(view: View<'a>, row: Row) -> &'a str {
+fn group_label(view: View<'_>, row: Row) -> &str {
     let said = |arg| {
         let text = view.trace.strings.get(view.trace.args.text(row, arg)?);
         Some(text).filter(|text| !text.is_empty() && *text != "undefined")
@@ -190,7 +190,7 @@ fn operator_around(view: View<'_>, row: Row) -> Option<Row> {
 }
 
 impl RankMarks {
-    fn of(rank: u32, view: View<'_>, model: &RankModel, marker: &Marker) -> RankMarks {
+    fn of(rank: u32, view: View<'_>, model: &RankModel, by: &Marker) -> RankMarks {
         let mut gpu = vec![Marked::default(); 32];
         let mut names: FxHashMap<(u32, u32), Ns> = FxHashMap::default();
         let (mut filled, mut weight) = (0.0, 0.0);
@@ -221,7 +221,7 @@ impl RankMarks {
             }
         }
         let fill = if weight > 0.0 { filled / weight } else { 1.0 };
-        RankMarks { rank, gpu, groups: marker.groups.take(), fill }
+        RankMarks { rank, gpu, groups: by.groups.take(), fill }
     }
 
     pub(super) fn marked(&self, mark: u32) -> &Marked {

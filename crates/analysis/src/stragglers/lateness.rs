@@ -68,6 +68,11 @@ impl<'a> Lateness<'a> {
         all
     }
 
+    /// The collectives of one rank in order of its starts.
+    pub(super) fn collectives_of(&self, member: u32) -> impl Iterator<Item = usize> {
+        self.by_rank[member as usize].iter().map(|part| self.collective_of[*part as usize] as usize)
+    }
+
     fn late(&self, i: usize, earlier: &[Option<Late>]) -> Option<Late> {
         let last = self.arrivals.last[i].filter(|last| last.behind >= last.resolution)?;
         let collective = self.matched.get(i);

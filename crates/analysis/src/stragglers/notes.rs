@@ -2,7 +2,7 @@
 
 use gpuscope_trace::Ns;
 
-use super::{Counted, RankStraggler, StragglersAnswer, Why};
+use super::{Cause, Counted, Pattern, RankStraggler, StragglersAnswer, Why};
 use crate::collectives::Matched;
 
 /// Ranks listed in a sentence; the rest is counted.
@@ -22,9 +22,16 @@ pub(super) fn of(answer: &StragglersAnswer, matched: &Matched, counted: &Counted
     let mut late: Vec<&RankStraggler> = answer.ranks.iter().filter(|rank| rank.late).collect();
     late.sort_by_key(|rank| (std::cmp::Reverse(rank.own_lateness_ns), rank.rank));
     let mut notes: Vec<String> = late.into_iter().map(sentence).collect();
-    if notes.is_empty() {
+    let told: u64 = answer.ranks.iter().map(|rank| rank.last).sum();
+    let untold = shared - told as usize;
+    if 2 * untold > shared {
         notes.push(format!(
-            "No rank is late: {shared} collectives, none waits for the same rank for 1 % of the run."
+            "In {untold} of {shared} collectives it cannot be told who was last: the ranks are less far apart than \
+             their clocks may be off."
+        ));
+    } else if notes.is_empty() {
+        notes.push(format!(
+            "No rank is late: over {shared} collectives, no rank's own lateness is 1 % of the run."
         ));
     }
     let incomplete = counted.iter(matched).filter(|(_, collective)| !collective.complete()).count();
@@ -35,38 +42,34 @@ pub(super) fn of(answer: &StragglersAnswer, matched: &Matched, counted: &Counted
 }
 
 fn sentence(rank: &RankStraggler) -> String {
-    let mut sentence = format!("Rank {} is late by {} of its own", rank.rank, time(rank.own_lateness_ns));
-    if let Some(pattern) = &rank.pattern {
-        let what = if pattern.late_steps.is_empty() { "stretches" } else { "steps" };
-        let how = if pattern.persistent { "persistent" } else { "transient" };
-        sentence += &format!(", {how} ({} of {} {what})", pattern.late_in, pattern.of);
+    let pattern = rank.pattern.as_ref().map(pattern).unwrap_or_default();
+    let cause = rank.cause.as_ref().map(|found| cause(rank.rank, found)).unwrap_or_default();
+    format!("Rank {} is late by {} of its own{pattern}{cause}.", rank.rank, time(rank.own_lateness_ns))
+}
+
+fn pattern(pattern: &Pattern) -> String {
+    let what = if pattern.late_steps.is_empty() { "stretches" } else { "steps" };
+    let how = if pattern.persistent { "persistent" } else { "transient" };
+    format!(", {how} ({} of {} {what})", pattern.late_in, pattern.of)
+}
+
+fn cause(rank: u32, cause: &Cause) -> String {
+    match cause.why {
+        Why::SlowerKernels => {
+            let most =
+                cause.kernel.as_ref().map(|kernel| format!(", most of all {kernel}")).unwrap_or_default();
+            format!(
+                ": the same kernels take {} longer than on the median rank{most}",
+                time(cause.slower_kernels_ns)
+            )
+        }
+        Why::MoreWork => format!(": it has {} more work than the median rank", time(cause.more_work_ns)),
+        Why::Host => format!(
+            ": its GPU waits {} longer for the host than the median rank's; gpuscope idle --rank {rank} says for what",
+            time(cause.host_ns)
+        ),
+        Why::Unknown => ": neither its kernels nor its host explain it".to_owned(),
     }
-    if let Some(cause) = &rank.cause {
-        sentence += &match (cause.why, &cause.kernel) {
-            (Why::SlowerKernels, Some(kernel)) => {
-                format!(
-                    ": the same kernels take {} longer than on the median rank, most of all {kernel}",
-                    time(cause.slower_kernels_ns)
-                )
-            }
-            (Why::SlowerKernels, None) => {
-                format!(
-                    ": the same kernels take {} longer than on the median rank",
-                    time(cause.slower_kernels_ns)
-                )
-            }
-            (Why::MoreWork, _) => {
-                format!(": it has {} more work than the median rank", time(cause.more_work_ns))
-            }
-            (Why::Host, _) => format!(
-                ": its GPU waits {} longer for the host than the median rank's; gpuscope idle --rank {} says for what",
-                time(cause.host_ns),
-                rank.rank
-            ),
-            (Why::Unknown, _) => ": neither its kernels nor its host explain it".to_owned(),
-        };
-    }
-    sentence + "."
 }
 
 fn missing(answer: &StragglersAnswer, incomplete: usize, shared: usize) -> String {

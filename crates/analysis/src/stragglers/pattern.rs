@@ -5,9 +5,7 @@ use std::collections::BTreeMap;
 use gpuscope_trace::Ns;
 use serde::Serialize;
 
-use super::Counted;
-use super::lateness::Late;
-use crate::collectives::Matched;
+use crate::collectives::Collective;
 
 /// Without steps the collectives are cut into this many runs.
 const SLICES: usize = 8;
@@ -25,20 +23,15 @@ pub struct Pattern {
     pub late_steps: Vec<i64>,
 }
 
-pub(super) fn of(member: u32, matched: &Matched, counted: &Counted, late: &[Option<Late>]) -> Pattern {
-    let mine = || {
-        counted
-            .iter(matched)
-            .filter(|(_, collective)| collective.parts().iter().any(|part| part.member == member))
-    };
-    let number = mine().count().max(1);
-    let has_steps = mine().all(|(_, collective)| collective.first_part().step().is_some());
+/// `mine` are the collectives of the rank that count, in order, and how late each of them was for it.
+pub(super) fn of(mine: &[(Collective<'_>, Ns)]) -> Pattern {
+    let step = |collective: Collective<'_>| collective.first_part().step();
+    let has_steps = mine.iter().all(|(collective, _)| step(*collective).is_some());
     let mut windows: BTreeMap<i64, Ns> = BTreeMap::new();
-    for (nth, (i, collective)) in mine().enumerate() {
-        let slice = (nth * SLICES / number) as i64;
-        let window = collective.first_part().step().filter(|_| has_steps).unwrap_or(slice);
-        let own = late[i].filter(|late| late.member == member).map_or(Ns::ZERO, |late| late.own());
-        *windows.entry(window).or_default() += own;
+    for (nth, (collective, own)) in mine.iter().enumerate() {
+        let slice = (nth * SLICES / mine.len()) as i64;
+        let window = step(*collective).filter(|_| has_steps).unwrap_or(slice);
+        *windows.entry(window).or_default() += *own;
     }
     let worst = windows.values().copied().max().unwrap_or(Ns::ZERO);
     let is_late = |ns: Ns| ns > Ns::ZERO && ns.0.saturating_mul(FRACTION) >= worst.0;

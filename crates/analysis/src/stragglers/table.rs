@@ -30,7 +30,7 @@ impl Tabular for StragglersAnswer {
             .int("inherited_from", Unit::None, "Whom it had waited for", |r| r.inherited_from.map(i64::from))
             .build();
         let notes = Table::of("notes", "In words", &self.notes)
-            .text("message", "What the figures mean", |n| n.clone())
+            .text("message", "What the figures mean", String::clone)
             .build();
         let mut tables = vec![ranks, notes];
         if self.clocks.iter().any(|clock| clock.offset_ns.0 != 0) {

@@ -68,6 +68,16 @@ fn between_clocks_durations_tell_who_was_last() {
 }
 
 #[test]
+fn what_the_clocks_do_not_tell_is_not_told() {
+    let answer = job(
+        &Stragglers,
+        vec![(0, trace().nccl(ALL_REDUCE, 0..1_000)), (1, trace().nccl(ALL_REDUCE, 100..1_000))],
+    );
+    assert_eq!((answer.ranks[1].arrived_last, answer.ranks[1].last, answer.latest_rank), (1, 0, None));
+    assert!(answer.notes[0].contains("cannot be told"), "{:?}", answer.notes);
+}
+
+#[test]
 fn what_was_waited_for_elsewhere_is_inherited() {
     let group = |group: &'static str, ranks: &'static str| Said { group, ranks, ..ALL_REDUCE };
     let (ab, bc) = (group("ab", "[0, 1]"), group("bc", "[1, 2]"));

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use gpuscope_analysis::{CriticalPath, Patterns};
 use gpuscope_job::convert::{Addition, Conversion, Destination, convert};
 use gpuscope_job::{JobOptions, Outcome, Run};
 
@@ -10,6 +11,12 @@ use crate::Console;
 use crate::args::{Added, Color, Convert, OutputArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+
+/// Whether a file named so is a trace rather than an answer.
+pub(super) fn is_trace_name(path: &Path) -> bool {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    [".json.gz", ".json.zst", ".trace.json"].iter().any(|end| name.ends_with(end))
+}
 
 pub(crate) fn run(asked: &Convert, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let options =
@@ -35,11 +42,13 @@ fn addition(added: Added) -> Addition {
     match added {
         Added::Queue => Addition::Queue,
         Added::Bandwidth => Addition::Bandwidth,
+        Added::CriticalPath => Addition::CriticalPath(CriticalPath::default()),
+        Added::Patterns => Addition::Patterns(Patterns::default()),
     }
 }
 
 /// A folder, or a file that is named like a trace.
-fn destination(path: &Path) -> Result<Destination<'static>, Failure> {
+pub(super) fn destination(path: &Path) -> Result<Destination<'static>, Failure> {
     let name = path.to_string_lossy().to_ascii_lowercase();
     if path.is_dir() || name.ends_with('/') {
         return Ok(Destination::Folder(path.to_owned()));

@@ -1,22 +1,17 @@
 //! `gpuscope demo`: a simulated job whose faults are known, so that one can see what gpuscope makes of them.
 
-mod seen;
-
 use std::path::Path;
 
-use gpuscope_analysis::Breakdown;
-use gpuscope_analysis::breakdown::BreakdownAnswer;
+use gpuscope_analysis::Analyze;
 use gpuscope_job::{JobOptions, Run};
-use gpuscope_report::terminal::{Style, write_labelled, write_table};
 use gpuscope_report::units;
-use gpuscope_table::{Table, Tabular, Unit};
 use gpuscope_testkit::{Compression, Plan, PlantedFault, Truth, file_name, files_of_others, write_job};
 
+use super::analyze::show;
 use crate::Console;
-use crate::args::Demo;
+use crate::args::{Demo, OutputArgs};
 use crate::exit::{Exit, Failure};
-
-use seen::{Seen, planted, seen};
+use crate::output::Output;
 
 pub(crate) fn run(demo: &Demo, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let plan = plan(demo);
@@ -57,45 +52,47 @@ fn plan(demo: &Demo) -> Plan {
     }
 }
 
+/// What was planted, and what `analyze` makes of it.
 fn summary(
     folder: &Path,
     paths: &[String],
     truth: &Truth,
     console: &mut Console<'_>,
 ) -> Result<Exit, Failure> {
-    let outcome = Run::open(paths, JobOptions::default())?.ask(&Breakdown::default())?;
-    let events: u64 = outcome.inputs.iter().map(|input| input.events).sum();
+    let outcome = Run::open(paths, JobOptions::default())?.ask(&Analyze)?;
     let bytes: u64 = outcome.inputs.iter().map(|input| input.bytes).sum();
-    let style = Style { width: console.terminal.width, color: console.terminal.color };
-    let faults: Vec<&PlantedFault> = truth.faults.iter().filter(|fault| is_here(fault, truth)).collect();
     writeln!(
         console.out,
-        "Wrote {} to {}: {} events, {}, {}.",
-        counted(paths.len(), "rank"),
+        "Wrote a simulated job to {}: {}, {}. Planted in it:",
         folder.display(),
-        units::count(events as i64),
+        counted(paths.len(), "rank"),
         units::bytes(bytes as i64),
-        counted(faults.len(), "planted fault"),
     )?;
-    for fault in faults {
-        let Some(planted) = planted(fault) else { continue };
-        writeln!(console.out)?;
-        write_labelled("planted", &planted, style, &mut console.out)?;
-        let Seen { text, command } = seen(fault, &outcome.answer);
-        write_labelled("found", &text, style, &mut console.out)?;
-        let command = command.replace("FOLDER", &folder.display().to_string());
-        write_labelled("see", &command, style, &mut console.out)?;
+    for fault in truth.faults.iter().filter(|fault| is_here(fault, truth)) {
+        if let Some(planted) = planted(fault) {
+            writeln!(console.out, "  - {planted}")?;
+        }
     }
-    writeln!(console.out)?;
-    write_table(&times(&outcome.answer), style, &mut console.out)?;
-    writeln!(console.out)?;
-    let differing = differing(truth, &outcome.answer);
-    if differing.is_empty() {
-        writeln!(console.out, "Every time in this table is the simulated one, to the nanosecond.")?;
-    } else {
-        write_table(&compared(&differing), style, &mut console.out)?;
-    }
+    writeln!(console.out, "\n$ gpuscope analyze {}", folder.display())?;
+    let report = folder.join("report.html");
+    let args = OutputArgs { output: Some(report.clone()), ..OutputArgs::default() };
+    let output = Output::new(&args)?;
+    output.write("analyze", &outcome, console)?;
+    show(&outcome, &[folder.display().to_string()], Some(&report), &output, console)?;
     Ok(Exit::DONE)
+}
+
+/// What was done to the job, in words.
+fn planted(fault: &PlantedFault) -> Option<String> {
+    let what = match (fault.code, fault.rank, fault.step) {
+        ("slow_compute", Some(rank), _) => format!("the kernels of rank {rank} are slow"),
+        ("exposed_all_reduce", _, _) => "gradients are reduced only after the backward pass".to_owned(),
+        ("data_loader_stall", Some(rank), Some(step)) => {
+            format!("the data loader of rank {rank} stalls in step {step}")
+        }
+        _ => return None,
+    };
+    Some(format!("{what}, costing {}", units::duration(fault.lost_ns)))
 }
 
 fn counted(n: usize, what: &str) -> String {
@@ -105,56 +102,4 @@ fn counted(n: usize, what: &str) -> String {
 /// A smaller job may not have the rank that a fault was meant for.
 fn is_here(fault: &PlantedFault, truth: &Truth) -> bool {
     fault.rank.is_none_or(|rank| truth.ranks.iter().any(|truth| truth.rank == rank))
-}
-
-/// The shares of each rank's time, without what `breakdown` has besides.
-fn times(answer: &BreakdownAnswer) -> Table {
-    let kept = ["rank", "total_ns", "computation", "exposed_comm", "exposed_memcpy", "idle"];
-    let mut table = answer.tables().swap_remove(0);
-    table.columns.retain(|column| {
-        let stem = column.name.trim_end_matches("_pct").trim_end_matches("_ns");
-        kept.contains(&column.name) || kept.contains(&stem)
-    });
-    table
-}
-
-/// One number, as simulated and as found.
-struct Compared {
-    rank: u32,
-    what: &'static str,
-    planted: i64,
-    found: i64,
-}
-
-fn differing(truth: &Truth, found: &BreakdownAnswer) -> Vec<Compared> {
-    let mut rows = Vec::new();
-    for rank in &found.ranks {
-        let Some(truth) = truth.ranks.iter().find(|truth| truth.rank == rank.rank) else { continue };
-        let (planted, found) = (&truth.total, &rank.total);
-        let both = [
-            ("total", planted.total_ns, found.total_ns),
-            ("computation", planted.computation_ns, found.computation_ns),
-            ("exposed communication", planted.exposed_comm_ns, found.exposed_comm_ns),
-            ("exposed copies", planted.exposed_memcpy_ns, found.exposed_memcpy_ns),
-            ("idle", planted.idle_ns, found.idle_ns),
-        ];
-        rows.extend(both.map(|(what, planted, found)| Compared {
-            rank: rank.rank,
-            what,
-            planted,
-            found: found.0,
-        }));
-    }
-    rows.retain(|row| row.planted != row.found);
-    rows
-}
-
-fn compared(rows: &[Compared]) -> Table {
-    Table::of("compared", "Simulated and found", rows)
-        .int("rank", Unit::None, "The rank", |row| i64::from(row.rank))
-        .text("what", "Which time", |row| row.what.to_owned())
-        .int("planted_ns", Unit::Ns, "As simulated", |row| row.planted)
-        .int("found_ns", Unit::Ns, "As read from the trace", |row| row.found)
-        .int("difference_ns", Unit::Ns, "Found less simulated", |row| row.found - row.planted)
-        .build()
 }

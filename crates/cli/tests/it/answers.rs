@@ -1,5 +1,7 @@
 //! Every command's table and JSON on one small trace.
 
+use gpuscope_testkit::text::{TraceText, trace};
+
 use crate::support::{Folder, host_only, rank};
 
 fn both(command: &[&str]) -> (String, serde_json::Value) {
@@ -40,7 +42,48 @@ snapshot!(collectives, "collectives");
 snapshot!(stragglers, "stragglers");
 snapshot!(annotations_kernels, "annotations", "--cpu", "--kernels");
 snapshot!(hta, "hta");
+snapshot!(critical_path, "critical-path");
+snapshot!(whatif, "whatif", "--scale", "gemm=0.5", "--no-launch-overhead");
 snapshot!(check, "check");
+
+/// A rank of three that computes for so long before each of two all-reduces.
+fn reducing(rank: u32, compute: i64) -> TraceText {
+    (0..2).fold(trace().rank(rank, 4).top_level("host_name", "\"node-a\""), |trace, round| {
+        let from = round * 100_000;
+        let reduce = format!("ncclDevKernel_AllReduce_Sum_bf16_RING_LL({round})");
+        trace
+            .step(round, from..from + 90_000)
+            .kernel("gemm", from + 5_000..from + 5_000 + compute)
+            .launched_at(from + 1_000..from + 2_000)
+            .kernel(&reduce, from + 5_000 + compute..from + 80_000)
+            .on(0, 20)
+            .launched_at(from + 3_000..from + 4_000)
+            .text_arg("Collective name", "allreduce")
+            .text_arg("Process Group Name", "1")
+            .text_arg("Process Group Description", "dp")
+            .text_arg("Process Group Ranks", "[0, 1, 2, 3]")
+            .text_arg("dtype", "BFloat16")
+            .arg("In msg nelems", 1_000_000)
+            .arg("Out msg nelems", 1_000_000)
+            .arg("Group size", 4)
+            .arg("Seq", 7 + round)
+    })
+}
+
+#[test]
+fn ranks_that_communicate() {
+    let folder = Folder::new();
+    for (rank, compute) in [(0, 20_000), (1, 50_000), (2, 21_000)] {
+        folder.write(&format!("rank{rank}.json"), reducing(rank, compute).to_json());
+    }
+    for command in ["collectives", "stragglers"] {
+        let table = folder.run(&[command, "@"]);
+        assert_eq!((table.exit, table.err.as_str()), (0, ""));
+        insta::assert_snapshot!(format!("{command}_of_ranks_table"), table.out);
+        let data = &folder.run(&[command, "@", "--json"]).json()["data"];
+        insta::assert_json_snapshot!(format!("{command}_of_ranks_json"), data);
+    }
+}
 
 #[test]
 fn diff() {
@@ -73,6 +116,40 @@ fn diff() {
     let alone = folder.run(&["diff", "@a.json"]);
     assert_eq!(alone.exit, 2);
     assert!(alone.err.contains("two runs"), "{}", alone.err);
+}
+
+#[test]
+fn analyze() {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json());
+    let ran = folder.run(&["analyze", "@rank0.json", "-o", "@why.html"]);
+    assert_eq!((ran.exit, ran.err.as_str()), (0, ""));
+    insta::assert_snapshot!("analyze", ran.out);
+    assert!(folder.read("why.html").contains("What to do") || folder.read("why.html").contains("Kernels"));
+    let json = folder.run(&["analyze", "@rank0.json", "--json"]).json();
+    assert_eq!(json["data"]["breakdown"]["ranks"][0]["rank"], 0);
+    let csv = folder.run(&["analyze", "@rank0.json", "--csv", "--table", "top_kernels"]);
+    assert!(csv.out.starts_with("name,operator,count"), "{}", csv.out);
+}
+
+#[test]
+fn the_path_is_drawn_on_the_trace() {
+    let folder = Folder::new();
+    folder.run(&["demo", "-o", "@", "--only-write", "--ranks", "1", "--bytes", "300kB"]);
+    let ran = folder.run(&["critical-path", "@rank-0.json", "-o", "@path.trace.json"]);
+    assert_eq!((ran.exit, ran.err.as_str()), (0, ""));
+    let drawn: serde_json::Value = serde_json::from_str(&folder.read("path.trace.json")).unwrap();
+    let events = drawn["traceEvents"].as_array().unwrap();
+    let marked: i64 = events.iter().filter_map(|event| event["args"]["critical_ns"].as_i64()).sum();
+    let path = folder.run(&["critical-path", "@rank-0.json", "--json"]).json()["data"]["path"].clone();
+    let named = path.as_array().unwrap().iter().filter(|part| !part["element"].is_null());
+    assert_eq!(marked, named.map(|part| part["dur_ns"].as_i64().unwrap()).sum::<i64>());
+    let arrows = events.iter().filter(|event| event["cat"] == "critical_path");
+    assert!(arrows.count() > 1, "{path}");
+    let added = ["convert", "@rank-0.json", "--add", "critical-path,patterns", "-o", "@more.json"];
+    assert_eq!(folder.run(&added).exit, 0);
+    let more = folder.read("more.json");
+    assert!(more.contains("\"critical\":1") && more.contains("\"pattern_count\":"));
 }
 
 #[test]
@@ -207,7 +284,10 @@ fn the_demo_finds_what_it_planted_in_a_screenful() {
     let ran = folder.run_on(terminal, &["demo", "-o", "@demo"]);
     assert_eq!((ran.exit, ran.err.as_str()), (0, ""));
     insta::assert_snapshot!("demo", ran.out);
-    assert!(ran.out.lines().count() <= 32 && ran.out.lines().all(|line| line.chars().count() <= 80));
+    assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);
+    let analysed = ran.out.lines().skip_while(|line| !line.starts_with("$ gpuscope analyze")).skip(1);
+    assert!(analysed.count() <= 24, "{}", ran.out);
+    assert!(folder.read("demo/report.html").contains("exposed_communication"));
 }
 
 #[test]
@@ -215,9 +295,12 @@ fn a_smaller_demo_says_only_what_is_in_it() {
     let folder = Folder::new();
     let ran = folder.run(&["demo", "-o", "@demo", "--ranks", "2", "--bytes", "300kB"]);
     assert_eq!((ran.exit, ran.err.as_str()), (0, ""));
-    assert!(ran.out.starts_with("Wrote 2 ranks to demo"), "{}", ran.out);
-    assert!(ran.out.contains("exposed all-reduce") && !ran.out.contains("straggler"), "{}", ran.out);
-    assert!(ran.out.ends_with("is the simulated one, to the nanosecond.\n"), "{}", ran.out);
+    assert!(ran.out.starts_with("Wrote a simulated job to demo: 2 ranks"), "{}", ran.out);
+    assert!(
+        ran.out.contains("gradients are reduced only after") && !ran.out.contains("slow,"),
+        "{}",
+        ran.out
+    );
     let written = folder.run(&["demo", "-o", "@plain", "--only-write", "--ranks", "2", "--bytes", "300kB"]);
     assert_eq!(written.out, "plain/rank-0.json\nplain/rank-1.json\n");
     let size = folder.read("plain/rank-0.json").len();

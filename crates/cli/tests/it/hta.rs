@@ -116,6 +116,15 @@ fn bug_08_collectives_are_known_under_every_name() {
         let text = trace().kernel(name, 0..10).kernel("gemm", 5..20).on(0, 20);
         assert_eq!(data(&text, &["overlap"])["ranks"][0]["overlap_ns"], 5, "{name}");
     }
+    // Nor does it take names of one prefix, steps or more than one rank to ask who was late.
+    let folder = Folder::new();
+    for (n, start) in [0, 700].into_iter().enumerate() {
+        let text = rank(n as u32).kernel("ncclDevKernel_AllReduce_Sum_f32_RING_LL", start + 300_000..301_000);
+        folder.write(&format!("rank{n}.json"), text.to_json());
+    }
+    let both = folder.run(&["stragglers", "@", "--json"]).json();
+    assert!(both["data"]["ranks"].as_array().unwrap().iter().all(|rank| rank["collectives"] != 0), "{both}");
+    assert_eq!(folder.run(&["stragglers", "@rank0.json", "--json"]).exit, 0);
 }
 
 #[test]
@@ -225,6 +234,21 @@ fn bug_17_what_is_written_beside_the_traces_is_never_taken_for_one() {
     let before = folder.run(&["temporal", "@", "--json"]).json();
     assert_eq!(folder.run(&["queue", "@", "--series", "-o", "@rank0_with_counters.json"]).exit, 0);
     assert_eq!(folder.run(&["temporal", "@", "--json"]).json(), before);
+}
+
+#[test]
+fn bug_19_written_traces_are_as_compact_as_what_was_read() {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json());
+    assert_eq!(
+        folder.run(&["convert", "@rank0.json", "--add", "queue,bandwidth", "-o", "@out.json"]).exit,
+        0
+    );
+    let (read, written) = (folder.read("rank0.json"), folder.read("out.json"));
+    let shared = read.bytes().zip(written.bytes()).take_while(|(a, b)| a == b).count();
+    assert!(shared * 10 > read.len() * 8, "only {shared} of {} bytes are copied as they are", read.len());
+    let folder_before = folder.run(&["info", "@rank0.json", "--json"]).json();
+    assert_eq!(folder_before["inputs"][0]["events"], 10, "the input is left alone");
 }
 
 #[test]

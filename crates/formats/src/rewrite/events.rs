@@ -54,7 +54,7 @@ impl NewEvent {
 }
 
 /// A string as JSON writes it.
-pub(super) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 

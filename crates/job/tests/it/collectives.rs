@@ -12,9 +12,10 @@ use crate::answers::ask;
 use crate::plans::{mixtures, plans};
 
 type Peers = Option<(u32, u32)>;
+type Key = (String, Peers, u64);
 
 /// The planted parts of each collective that are in the files, by group, peers and number.
-fn planted(truth: &Truth) -> BTreeMap<(String, Peers, u64), Vec<(u32, &CollectiveTruth)>> {
+fn planted(truth: &Truth) -> BTreeMap<Key, Vec<(u32, &CollectiveTruth)>> {
     let mut rows: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for rank in truth.ranks.iter().filter(|rank| rank.written) {
         for part in &rank.collectives {

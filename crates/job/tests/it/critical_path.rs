@@ -88,12 +88,11 @@ fn a_healthy_step_is_computation() {
 fn communication_that_nothing_hides_is_on_the_path_as_long_as_it_is_exposed() {
     for plan in [heavy().ranks(2), light(), light().with_sync_rows()] {
         let plan = plan.with_exposed_all_reduce();
-        let (truth, outcome) = ask(&plan, &CriticalPath::default());
-        // The middle step of four is the third.
-        let step = &truth.ranks[0].steps[2];
-        let (found, exposed) = (outcome.answer.makespan_by.gpu_comm_ns.0, step.breakdown.exposed_comm_ns);
-        assert!((found - exposed).abs() * 20 < exposed, "{found} on the path, {exposed} exposed");
-        assert!(exposed * 20 > step.window_ns, "too little to tell");
+        let (truth, outcome) = ask(&plan, &CriticalPath { window: WindowOf::Everything });
+        let (found, total) = (outcome.answer.makespan_by.gpu_comm_ns.0, &truth.ranks[0].total);
+        let exposed = total.exposed_comm_ns;
+        assert!((found - exposed).abs() * 50 < exposed, "{found} on the path, {exposed} exposed");
+        assert!(exposed * 20 > total.total_ns, "too little to tell");
     }
 }
 
@@ -189,15 +188,9 @@ fn real_traces_of_all_makers_are_covered() {
             let answer = ask_trace(&traces.join(name), &CriticalPath { window });
             covers_its_window(name, &answer);
             assert!(answer.makespan_ns > Ns::ZERO, "{name}");
+            // Without a host side nothing says what GPU work waited for.
             let unknown = answer.makespan_by.unknown_ns.pct_of(answer.makespan_ns);
-            println!(
-                "{name}: {} {:.1} % unknown, {:.1} % unexplained, {:?}",
-                answer.window,
-                unknown,
-                answer.unexplained_ns.pct_of(answer.makespan_ns),
-                answer.makespan_by
-            );
-            assert!(unknown < 50.0, "{name}: {unknown:.1} % of {}", answer.window);
+            assert!(name == "nccl_4ranks" || unknown < 2.0, "{name}: {unknown:.1} % of {}", answer.window);
         }
     }
 }

@@ -1,0 +1,37 @@
+//! The machine a rank ran on.
+
+use gpuscope_trace::Metadata;
+
+/// The host as the trace names it, else as its file was named: `HOST_PID.TIME.pt.trace.json`, which is what
+/// `tensorboard_trace_handler` writes.
+pub(super) fn of(metadata: &Metadata) -> Option<String> {
+    let named = metadata.host_name.as_deref().map(str::trim).filter(|host| !host.is_empty());
+    named.or_else(|| host_in_file_name(metadata.trace_name.as_deref()?)).map(str::to_owned)
+}
+
+fn host_in_file_name(path: &str) -> Option<&str> {
+    let file = path.rsplit(['/', '\\']).next()?;
+    let worker = &file[..file.find(".pt.trace.json")?];
+    let worker = match worker.rsplit_once('.') {
+        Some((worker, stamp)) if is_number(stamp) => worker,
+        _ => worker,
+    };
+    worker.rsplit_once('_').filter(|(host, pid)| is_number(pid) && !host.is_empty()).map(|(host, _)| host)
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tensorboard_handler_names_files_by_host() {
+        assert_eq!(host_in_file_name("/log/gpu-12_4711.1712345678.pt.trace.json"), Some("gpu-12"));
+        assert_eq!(host_in_file_name("node_a_77.pt.trace.json.gz"), Some("node_a"));
+        assert_eq!(host_in_file_name("rank3.json"), None);
+        assert_eq!(host_in_file_name("_77.pt.trace.json"), None);
+    }
+}

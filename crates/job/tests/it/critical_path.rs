@@ -145,7 +145,6 @@ fn the_path_goes_over_to_the_rank_that_the_others_wait_for() {
 }
 
 #[test]
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn the_path_of_a_pipeline_leads_through_its_stages() {
     let plan = Plan::healthy().ranks(4).layers(8).steps(4).pipeline(4, 4);
     let (answer, _) = path(&plan);
@@ -158,6 +157,7 @@ fn the_path_of_a_pipeline_leads_through_its_stages() {
     assert!(share(&answer, |bound| bound == Bound::Unknown) < 0.1, "{:?}", answer.makespan_by);
 }
 
+#[expect(clippy::print_stderr, reason = "a skipped test says so")]
 fn corpus() -> Option<PathBuf> {
     let corpus = std::env::var_os("GPUSCOPE_CORPUS");
     if corpus.is_none() {

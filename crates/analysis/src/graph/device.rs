@@ -12,8 +12,7 @@ use crate::syncs::{Awaited, StreamKey, Sync};
 const OWN_COST: Ns = Ns(5_000);
 /// A call returns within this after the work it waited for.
 const RETURN: Ns = Ns(30_000);
-/// What a launch takes where none can be measured, and what it takes at most: all beyond is a delay.
-const LAUNCH: Ns = Ns(5_000);
+/// What a launch takes at most: all beyond is a delay.
 const MOST_LAUNCH: Ns = Ns(30_000);
 /// Kernels further apart than this do not simply follow each other.
 const MOST_GAP: Ns = Ns(10_000);
@@ -216,21 +215,25 @@ fn stream_of(view: View<'_>, row: Row) -> StreamKey {
 impl Usual {
     fn of(view: View<'_>, nodes: &[Node], streams: &FxHashMap<StreamKey, Vec<NodeId>>) -> Usual {
         let (mut latencies, mut gaps) = (Vec::new(), Vec::new());
+        let mut shortest = MOST_LAUNCH;
         for stream in streams.values() {
             // What the first of a stream waited for may lie before the window.
-            let Some(first) = stream.first() else { continue };
-            let mut free = nodes[*first as usize].end;
-            for node in stream[1..].iter().map(|id| &nodes[*id as usize]) {
-                match view.launch_start(node.row) {
-                    Some(called) if called >= free => latencies.push((node.start - called).max(Ns::ZERO)),
-                    Some(_) => gaps.push((node.start - free).max(Ns::ZERO)),
-                    None => {}
+            let mut free = stream.first().map_or(Ns::ZERO, |first| nodes[*first as usize].end);
+            for node in stream.iter().map(|id| &nodes[*id as usize]) {
+                if let Some(called) = view.launch_start(node.row) {
+                    let took = (node.start - called).max(Ns::ZERO);
+                    shortest = shortest.min(took);
+                    if called >= free {
+                        latencies.push(took);
+                    } else if node.start >= free {
+                        gaps.push(node.start - free);
+                    }
                 }
                 free = free.max(node.end);
             }
         }
         Usual {
-            launch: quantile(&mut latencies, 4).unwrap_or(LAUNCH).min(MOST_LAUNCH),
+            launch: quantile(&mut latencies, 4).unwrap_or(shortest).min(MOST_LAUNCH),
             gap: quantile(&mut gaps, 2).unwrap_or_default().min(MOST_GAP),
         }
     }

@@ -6,8 +6,8 @@
 mod acceptance;
 mod cases;
 mod decimal;
-mod document;
-mod inputs;
+pub(crate) mod document;
+pub(crate) mod inputs;
 mod repeat;
 mod table;
 
@@ -66,7 +66,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> Result<()> {
     if options.quick {
         println!("--quick: BENCHMARKS.md is left as it is");
     } else {
-        document::update(&workspace.root.join("BENCHMARKS.md"), &table, &acceptance::text(&checks))?;
+        let (file, checks) = (workspace.root.join("BENCHMARKS.md"), acceptance::text(&checks));
+        document::update(&file, document::BENCH, &table, &checks)?;
         println!("BENCHMARKS.md is up to date");
     }
     let broken = cases.iter().filter(|c| c.tool.is_gpuscope() && c.fault.is_some()).count();

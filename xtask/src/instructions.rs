@@ -1,8 +1,10 @@
 //! `cargo xtask instructions`: how many instructions an answer takes, counted by callgrind.
 //!
 //! Seconds on a shared machine move by a third from run to run; instruction counts repeat, so they can fail a
-//! build. Two things are held: the count on one trace against a recorded baseline, and that work grows in step
-//! with the number of events.
+//! build. Two things are held, for a whole command and for every question by itself: the count on one trace against
+//! a recorded baseline, and that work grows in step with the number of events.
+
+mod questions;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,6 +23,10 @@ const SIZE: &str = "20MB";
 const GROWTH_SIZES: [&str; 2] = ["1.5MB", "24MB"];
 /// At most this many times the instructions for 16 times the events: room for sorting, none for a square.
 const GROWTH_LIMIT: f64 = 18.5;
+/// A question does little but sort, whose logarithm makes it 21 times.
+const QUESTION_GROWTH_LIMIT: f64 = 21.0;
+/// Counts so small are no measure of growth.
+const TOO_FEW: u64 = 100_000;
 
 /// Counts by toolchain, then by case. Another compiler gives other code, so each has its own baseline.
 type Baselines = BTreeMap<String, BTreeMap<String, u64>>;
@@ -29,47 +35,70 @@ pub(crate) fn run(workspace: &Workspace, bless: bool) -> Result<Outcome> {
     if let Err(reason) = valgrind() {
         return Ok(Outcome::Skipped(format!("{reason:#}")));
     }
-    let binary = workspace.release_binary()?;
+    let (binary, program) = (workspace.release_binary()?, workspace.cost_example()?);
     let folder = tempfile::tempdir()?;
-    let small = count(&binary, &demo(&binary, folder.path(), GROWTH_SIZES[0])?)?;
-    let large = count(&binary, &demo(&binary, folder.path(), GROWTH_SIZES[1])?)?;
+    let [small, large] = GROWTH_SIZES.map(|size| demo(&binary, folder.path(), size));
+    let (small, large) = (small?, large?);
+    let (of_small, of_large) = (count(&binary, &small)?, count(&binary, &large)?);
+    hold_growth("breakdown", of_small, of_large, GROWTH_LIMIT)?;
+
+    let mut counts = BTreeMap::new();
+    let now = count(&binary, &demo(&binary, folder.path(), SIZE)?)?;
+    counts.insert(CASE.to_owned(), now.instructions);
+    let (few, many) = (questions::count(&program, &small)?, questions::count(&program, &large)?);
+    for ((name, few), (_, many)) in few.into_iter().zip(many) {
+        let of = |instructions, count: Count| Count { instructions, ..count };
+        if few > TOO_FEW {
+            hold_growth(&name, of(few, of_small), of(many, of_large), QUESTION_GROWTH_LIMIT)?;
+        }
+        counts.insert(format!("{name}, asked of a 24 MB trace"), many);
+    }
+
+    let file = workspace.root.join(BASELINE_FILE);
+    let mut baselines = load(&file)?;
+    let toolchain = toolchain()?;
+    if bless {
+        println!("    {} counts written to {BASELINE_FILE} for {toolchain}", counts.len());
+        baselines.insert(toolchain, counts);
+        std::fs::create_dir_all(file.parent().context("no folder")?)?;
+        std::fs::write(&file, serde_json::to_string_pretty(&baselines)? + "\n")?;
+        return Ok(Outcome::Done);
+    }
+    let known = baselines.get(&toolchain);
+    let judge = |(case, now): (&String, &u64)| {
+        let known = known.and_then(|cases| cases.get(case)).copied();
+        verdict(case, *now, known, &toolchain).map(|line| println!("    {line}"))
+    };
+    // All of them, so that one run tells everything that became slower.
+    let worse: Vec<String> = counts.iter().filter_map(|case| Some(judge(case).err()?.to_string())).collect();
+    ensure!(worse.is_empty(), "{}", worse.join("\n"));
+    Ok(Outcome::Done)
+}
+
+fn hold_growth(what: &str, small: Count, large: Count, limit: f64) -> Result<()> {
     let growth = growth(small, large)?;
-    println!("    16 times the events take {growth:.2} times the instructions (at most {GROWTH_LIMIT})");
+    println!("    {what}: 16 times the events take {growth:.2} times the instructions (at most {limit})");
     ensure!(
-        growth <= GROWTH_LIMIT,
-        "instructions grow faster than the trace: {growth:.2} times for 16 times the events, at most {GROWTH_LIMIT} \
-         ({} for {} events, {} for {})",
+        growth <= limit,
+        "instructions of {what} grow faster than the trace: {growth:.2} times for 16 times the events, at most \
+         {limit} ({} for {} events, {} for {})",
         small.instructions,
         small.events,
         large.instructions,
         large.events
     );
-
-    let now = count(&binary, &demo(&binary, folder.path(), SIZE)?)?;
-    let file = workspace.root.join(BASELINE_FILE);
-    let mut baselines = load(&file)?;
-    let toolchain = toolchain()?;
-    if bless {
-        baselines.entry(toolchain.clone()).or_default().insert(CASE.to_owned(), now.instructions);
-        std::fs::create_dir_all(file.parent().context("no folder")?)?;
-        std::fs::write(&file, serde_json::to_string_pretty(&baselines)? + "\n")?;
-        println!("    {CASE}: {} instructions written to {BASELINE_FILE} for {toolchain}", now.instructions);
-        return Ok(Outcome::Done);
-    }
-    let known = baselines.get(&toolchain).and_then(|cases| cases.get(CASE)).copied();
-    println!("    {}", verdict(now.instructions, known, &toolchain)?);
-    Ok(Outcome::Done)
+    Ok(())
 }
 
 /// What a count means beside its baseline; an error if it is a regression.
-fn verdict(now: u64, known: Option<u64>, toolchain: &str) -> Result<String> {
+fn verdict(case: &str, now: u64, known: Option<u64>, toolchain: &str) -> Result<String> {
     let Some(known) = known else {
         return Ok(format!(
-            "{CASE}: {now} instructions. NO BASELINE for {toolchain}: `cargo xtask instructions --bless` records one"
+            "{case}: {now} instructions. NO BASELINE for {toolchain}: `cargo xtask instructions --bless` records one"
         ));
     };
     let percent = (now as f64 / known as f64 - 1.0) * 100.0;
-    let line = format!("{CASE}: {now} instructions, {percent:+.1} % of the baseline {known}");
+    let line = format!("{case}: {now} instructions, {percent:+.1} % of the baseline {known}");
     // In integers, so that exactly 10 % is on the good side.
     if now * 10 > known * 11 {
         bail!(
@@ -194,11 +223,11 @@ mod tests {
 
     #[test]
     fn only_a_rise_past_ten_percent_fails() {
-        assert!(verdict(1_101, Some(1_000), "t").is_err());
-        assert_eq!(verdict(1_100, Some(1_000), "t").unwrap().matches("lowered").count(), 0);
-        assert!(verdict(940, Some(1_000), "t").unwrap().contains("lowered"));
-        assert!(!verdict(960, Some(1_000), "t").unwrap().contains("lowered"));
-        assert!(verdict(5, None, "1.95.0 x").unwrap().contains("NO BASELINE for 1.95.0 x"));
+        assert!(verdict("c", 1_101, Some(1_000), "t").is_err());
+        assert_eq!(verdict("c", 1_100, Some(1_000), "t").unwrap().matches("lowered").count(), 0);
+        assert!(verdict("c", 940, Some(1_000), "t").unwrap().contains("lowered"));
+        assert!(!verdict("c", 960, Some(1_000), "t").unwrap().contains("lowered"));
+        assert!(verdict("c", 5, None, "1.95.0 x").unwrap().contains("NO BASELINE for 1.95.0 x"));
     }
 
     #[test]

@@ -16,6 +16,7 @@ mod house;
 mod instructions;
 mod licences;
 mod measure;
+mod questions;
 mod size;
 mod steps;
 mod test;
@@ -37,6 +38,9 @@ cargo xtask COMMAND
   house                      text rules over the files of the repository
   instructions [--bless]     instruction counts under callgrind against bench/instructions.json
   conformance                the release build against ../shared/oracle
+  questions [--large] [--rounds 3]
+                             CPU time of every question beside reading; updates BENCHMARKS.md. --large adds 10 M
+                             events: 3 GB of text
   bench [--size 240MB,1GB] [--quick] [--no-peers]
                              times, memory and ratios; updates BENCHMARKS.md (not with --quick)
 ";
@@ -83,6 +87,11 @@ fn run(args: &mut Args) -> Result<ExitCode> {
         "conformance" => {
             args.finish()?;
             conformance::run(&workspace)?;
+        }
+        "questions" => {
+            let options = questions::Options::read(args)?;
+            args.finish()?;
+            questions::run(&workspace, &options)?;
         }
         "bench" => {
             let options = bench::Options::read(args)?;

@@ -42,16 +42,27 @@ impl Workspace {
     /// Builds the command line as people get it and returns its path. Cargo does nothing if it is built already.
     pub(crate) fn release_binary(&self) -> Result<PathBuf> {
         steps::call(self.cargo().args(["build", "--release", "--package", "gpuscope-cli"]))?;
-        let target =
-            self.metadata["target_directory"].as_str().context("cargo metadata names no target_directory")?;
-        let binary =
-            Path::new(target).join("release").join(format!("gpuscope{}", std::env::consts::EXE_SUFFIX));
+        let binary = self.release_folder()?.join(format!("gpuscope{}", std::env::consts::EXE_SUFFIX));
         ensure!(
             binary.is_file(),
             "cargo built no {}; is the binary of crates/cli still called gpuscope?",
             binary.display()
         );
         Ok(binary)
+    }
+
+    /// Builds the program that tells what every question costs (`crates/analysis/examples/cost.rs`).
+    pub(crate) fn cost_example(&self) -> Result<PathBuf> {
+        let words = ["build", "--release", "--package", "gpuscope-analysis", "--example", "cost"];
+        steps::call(self.cargo().args(words))?;
+        let example = format!("examples/cost{}", std::env::consts::EXE_SUFFIX);
+        Ok(self.release_folder()?.join(example))
+    }
+
+    fn release_folder(&self) -> Result<PathBuf> {
+        let target =
+            self.metadata["target_directory"].as_str().context("cargo metadata names no target_directory")?;
+        Ok(Path::new(target).join("release"))
     }
 
     /// Cargo, in the repository's folder.

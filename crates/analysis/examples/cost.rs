@@ -1,92 +1,134 @@
-//! What the questions cost on a large trace: one device, three streams, a thousand GPU events a step.
+//! What every question costs, beside reading the trace: CPU time of one thread, best of a few rounds.
 //!
-//! `cargo run --release -p gpuscope-analysis --example cost -- [GPU events]`
+//! `cargo run --release -p gpuscope-analysis --example cost -- TRACE [ROUNDS] [QUESTION]`
+//!
+//! Each question starts from a fresh index, as its command does; `together` puts all of them to one index. With one
+//! question named and one round, `callgrind --collect-atstart=no --toggle-collect='*measured*'` counts that
+//! question alone.
 
 use std::error::Error;
+use std::fs::File;
 use std::io::{self, Write};
-use std::time::Instant;
+use std::path::Path;
+use std::time::Duration;
 
-use gpuscope_analysis::{Breakdown, Kernels, Overlap, Question, Temporal, quality};
-use gpuscope_trace::{Arg, Builder, Id, Index, KindRules, Ns, Phase, Record, Selection, Trace, View};
+use gpuscope_analysis::diff::{DiffAnswer, Side};
+use gpuscope_analysis::whatif::{Changes, NamePattern, Scale};
+use gpuscope_analysis::{
+    Analyze, Annotations, Bandwidth, Breakdown, Collectives, Counters, CriticalPath, Diff, Hta, Idle, Info,
+    Kernels, Launches, Memory, OpKernels, Overlap, Patterns, Question, Queue, Stragglers, Temporal, WhatIf,
+    quality,
+};
+use gpuscope_formats::{ReadOptions, read};
+use gpuscope_trace::{Index, KindRules, Selection, Trace, View};
+use nix::time::{ClockId, clock_gettime};
 
-const EVENTS_PER_STEP: i64 = 1000;
+const TOGETHER: &str = "together";
+
+type Ask = (&'static str, fn(View<'_>));
+
+/// By command; `quality` is what every command looks for besides.
+const QUESTIONS: [Ask; 22] = [
+    ("quality", |view| drop(quality(0, view))),
+    ("info", |view| ask(&Info, view)),
+    ("breakdown", |view| ask(&Breakdown::default(), view)),
+    ("temporal", |view| ask(&Temporal, view)),
+    ("kernels", |view| ask(&Kernels::default(), view)),
+    ("overlap", |view| ask(&Overlap, view)),
+    ("idle", |view| ask(&Idle::default(), view)),
+    ("launches", |view| ask(&Launches::default(), view)),
+    ("queue", |view| ask(&Queue { series: true, ..Queue::default() }, view)),
+    ("bandwidth", |view| ask(&Bandwidth { series: true }, view)),
+    ("annotations", |view| ask(&Annotations { kernels: true, ..Annotations::default() }, view)),
+    ("patterns", |view| ask(&Patterns::default(), view)),
+    ("op-kernels", |view| ask(&OpKernels, view)),
+    ("counters", |view| ask(&Counters, view)),
+    ("memory", |view| ask(&Memory { series: true }, view)),
+    ("collectives", |view| ask(&Collectives, view)),
+    ("stragglers", |view| ask(&Stragglers, view)),
+    ("critical-path", |view| ask(&CriticalPath::default(), view)),
+    ("whatif", |view| ask(&WhatIf { changes: without_communication() }, view)),
+    ("diff", compare),
+    ("hta", |view| ask(&Hta, view)),
+    ("analyze", |view| ask(&Analyze, view)),
+];
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let events = std::env::args().nth(1).map_or(Ok(2_000_000), |text| text.parse())?;
-    let trace = sample(events);
-    say(&format!("{} rows, {:.0} bytes each", trace.len(), trace.heap_bytes() as f64 / trace.len() as f64))?;
-    let index = Index::new(KindRules::default());
-    let everything = Selection::everything();
-    let view = View { trace: &trace, index: &index, selection: &everything };
-    timed("GPU events", || index.gpu(&trace).len())?;
-    timed("launches", || index.launches(&trace).call(0))?;
-    timed("steps", || index.steps(&trace).len())?;
-    timed("quality", || quality(0, view).len())?;
-    timed("breakdown", || ask(&Breakdown::default(), view))?;
-    timed("kernels", || ask(&Kernels::default(), view))?;
-    timed("temporal", || ask(&Temporal, view))?;
-    timed("overlap", || ask(&Overlap, view))?;
-    timed("launched by", || index.launches(&trace).launched(1).len())?;
+    let mut args = std::env::args().skip(1);
+    let path = args.next().ok_or("which trace?")?;
+    let rounds = args.next().map_or(Ok(3), |text| text.parse())?;
+    let only = args.next();
+    if let Some(only) = &only
+        && !QUESTIONS.iter().any(|(name, _)| name == only)
+        && only != TOGETHER
+    {
+        return Err(format!("no question {only}").into());
+    }
+    let mut trace = load(Path::new(&path))?;
+    if only.is_none() {
+        let mut best = f64::MAX;
+        for _ in 0..rounds {
+            let begun = cpu_ms();
+            trace = load(Path::new(&path))?;
+            best = best.min(cpu_ms() - begun);
+        }
+        say("events", trace.elements as f64)?;
+        say("reading", best)?;
+    }
+    let asked = QUESTIONS.into_iter().filter(|(name, _)| only.as_deref().is_none_or(|only| only == *name));
+    for (name, question) in asked {
+        say(name, best_of(rounds, &trace, &[question]))?;
+    }
+    if only.as_deref().is_none_or(|only| only == TOGETHER) {
+        let all = QUESTIONS.map(|(_, question)| question);
+        say(TOGETHER, best_of(rounds, &trace, &all))?;
+    }
     Ok(())
 }
 
-fn ask<Q: Question>(question: &Q, view: View<'_>) -> Q::Answer {
-    question.merge(vec![question.local(0, view)])
+fn load(path: &Path) -> Result<Trace, Box<dyn Error>> {
+    Ok(read(File::open(path)?, ReadOptions::default())?.trace)
 }
 
-fn timed<T>(what: &str, work: impl Fn() -> T) -> io::Result<()> {
-    let begun = Instant::now();
-    std::hint::black_box(work());
-    say(&format!("{what:12} {:7.1} ms", begun.elapsed().as_secs_f64() * 1e3))
+fn best_of(rounds: usize, trace: &Trace, questions: &[fn(View<'_>)]) -> f64 {
+    let round = |_| {
+        let index = Index::new(KindRules::default());
+        let selection = Selection::everything();
+        let begun = cpu_ms();
+        measured(questions, View { trace, index: &index, selection: &selection });
+        cpu_ms() - begun
+    };
+    (0..rounds).map(round).fold(f64::MAX, f64::min)
 }
 
-fn say(text: &str) -> io::Result<()> {
-    writeln!(io::stdout(), "{text}")
-}
-
-fn sample(events: i64) -> Trace {
-    let mut builder = Builder::default();
-    let mut strings = |text: &str| builder.strings().intern(text.as_bytes());
-    let categories = ["kernel", "gpu_memcpy", "cuda_runtime", "user_annotation"].map(&mut strings);
-    let names = ["gemm", "ncclDevKernel_AllReduce", "Memcpy HtoD", "cudaLaunchKernel"].map(&mut strings);
-    let steps: Vec<_> =
-        (0..=events / EVENTS_PER_STEP).map(|i| strings(&format!("ProfilerStep#{i}"))).collect();
-    let tags = categories.map(|category| builder.tag(Phase::Complete, category));
-    let mut record = Record::default();
-    for i in 0..events {
-        let at = 1_428_625_731_896_179 + i * 2000;
-        if i % EVENTS_PER_STEP == 0 {
-            host(&mut record, at, EVENTS_PER_STEP * 2000);
-            (record.tag, record.name) = (tags[3], steps[(i / EVENTS_PER_STEP) as usize]);
-            builder.push(&record);
-        }
-        host(&mut record, at, 1500);
-        (record.tag, record.name) = (tags[2], names[3]);
-        record.set_int(Arg::Correlation, i + 1);
-        builder.push(&record);
-
-        let (kind, stream, dur) = match i % 100 {
-            0 => (2, 21, 5000),
-            25 | 75 => (1, 20, 40_000),
-            _ => (0, 7, 1800),
-        };
-        record.clear();
-        (record.tag, record.name) = (tags[usize::from(kind == 2)], names[kind]);
-        (record.pid, record.tid) = (Id::Int(0), Id::Int(stream));
-        (record.device, record.stream) = (Id::Int(0), Id::Int(stream));
-        (record.start, record.dur) = (Some(Ns(at + 300_000)), Some(Ns(dur)));
-        record.set_int(Arg::Correlation, i + 1);
-        if kind < 2 {
-            record.set_float(Arg::BlocksPerSm, (i % 7) as f64 / 4.0);
-            record.set_float(Arg::Occupancy, (i % 90) as f64);
-        }
-        builder.push(&record);
+/// A function of its own, so that a profiler can be told to look at nothing else.
+#[inline(never)]
+fn measured(questions: &[fn(View<'_>)], view: View<'_>) {
+    for question in questions {
+        question(view);
     }
-    builder.finish()
 }
 
-fn host(record: &mut Record, at: i64, dur: i64) {
-    record.clear();
-    (record.pid, record.tid) = (Id::Int(1000), Id::Int(1));
-    (record.start, record.dur) = (Some(Ns(at)), Some(Ns(dur)));
+fn ask<Q: Question>(question: &Q, view: View<'_>) {
+    std::hint::black_box(question.merge(vec![question.local(0, view)]));
+}
+
+/// The trace beside itself: two sides to take and to match.
+fn compare(view: View<'_>) {
+    let side = |rank| Side::run(&Diff.merge(vec![Diff.local(rank, view)]).0);
+    std::hint::black_box(DiffAnswer::between(&side(0), &side(1)));
+}
+
+fn without_communication() -> Changes {
+    let names = NamePattern::new("nccl", |name| name.contains("nccl"));
+    Changes { scales: vec![Scale { names, factor: 0.0 }], ..Changes::default() }
+}
+
+fn cpu_ms() -> f64 {
+    let now = clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or_else(|_| Duration::ZERO, Duration::from);
+    now.as_secs_f64() * 1e3
+}
+
+fn say(what: &str, value: f64) -> io::Result<()> {
+    writeln!(io::stdout(), "{what:14} {value:12.3}")
 }

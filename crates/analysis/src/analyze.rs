@@ -139,6 +139,7 @@ impl AnalyzeAnswer {
             memory: &self.memory,
             stragglers: &self.stragglers,
             marked,
+            marks_seen: marks::seen(model),
             host_slowed,
         };
         let (findings, joint) = findings::find(&facts);

@@ -17,12 +17,12 @@ mod path;
 mod table;
 mod window;
 
-use gpuscope_trace::{Kind, Ns, Quality, Row, View};
+use gpuscope_trace::{Interval, Kind, Ns, Quality, Row, View};
 use serde::Serialize;
 
 use crate::Question;
-use crate::graph::{Coupled, Marks, RankGraph, unexplained_delays, walk};
-use crate::idle::Cause;
+use crate::graph::{Coupled, Marks, RankGraph, Window, unexplained_delays, walk};
+use crate::idle::{Cause, Causes};
 
 pub use window::{Instances, WindowOf};
 
@@ -165,6 +165,7 @@ pub struct CriticalPath {
 pub struct LocalPath {
     rank: u32,
     window: String,
+    span: Interval,
     weighed: hta::Weighed,
     graph: RankGraph,
     names: path::Names,
@@ -176,9 +177,14 @@ impl Question for CriticalPath {
 
     fn local(&self, rank: u32, view: View<'_>) -> Option<LocalPath> {
         let found = self.window.find(view)?;
-        let graph = RankGraph::new(rank, view, &found.window, &Marks::NONE);
+        let span = found.window.span;
+        // As much again before it: other ranks may have been behind, and what ran first was launched earlier.
+        let with_before = Interval::new(span.start - span.len(), span.end);
+        let window = Window { span: with_before, ..found.window };
+        let graph = RankGraph::new(rank, view, &window, &Marks::NONE);
         let names = path::Names::of(view, &graph.graph);
-        Some(LocalPath { rank, window: found.name, weighed: hta::weigh(view, found.annotated), graph, names })
+        let weighed = hta::weigh(view, found.annotated);
+        Some(LocalPath { rank, window: found.name, span, weighed, graph, names })
     }
 
     fn merge(&self, locals: Vec<Option<LocalPath>>) -> CriticalPathAnswer {
@@ -186,24 +192,25 @@ impl Question for CriticalPath {
         let mut graphs = Vec::new();
         let mut first: Option<CriticalPathAnswer> = None;
         for local in locals.into_iter().flatten() {
-            let LocalPath { rank, window, weighed, graph, names } = local;
+            let LocalPath { rank, window, span, weighed, graph, names } = local;
             first.get_or_insert_with(|| CriticalPathAnswer {
                 rank,
                 window,
                 path_ns: weighed.path,
                 bound_by: weighed.bounds,
                 events: weighed.events,
-                makespan_ns: graph.graph.span.len(),
-                start_ns: graph.graph.span.start,
-                inferred_edges: graph.graph.inferred(),
+                makespan_ns: span.len(),
+                start_ns: span.start,
+                inferred_edges: graph.graph.inferred(span),
                 ..CriticalPathAnswer::default()
             });
             ranks.push((rank, names));
             graphs.push(graph);
         }
         let Some(mut answer) = first else { return CriticalPathAnswer::default() };
+        let window = Interval::new(answer.start_ns, answer.start_ns + answer.makespan_ns);
         let coupled = Coupled::of(graphs);
-        answer.take_path(&coupled, &walk(&coupled, 0), &ranks);
+        answer.take_path(&coupled, &walk(&coupled, 0, window), &ranks);
         answer
     }
 
@@ -221,12 +228,8 @@ fn gpu_bound(kind: Kind) -> Bound {
 }
 
 /// What time in a host event counts as.
-fn host_bound(view: View<'_>, row: Row) -> Bound {
-    bound_of(crate::idle::cause_of(view, row).0)
-}
-
-fn bound_of(cause: Cause) -> Bound {
-    match cause {
+fn host_bound(causes: &mut Causes<'_>, row: Row) -> Bound {
+    match causes.of(row).0 {
         Cause::DataLoading => Bound::DataLoading,
         Cause::Synchronisation | Cause::BlockingCopy => Bound::Sync,
         _ => Bound::Cpu,

@@ -98,6 +98,8 @@ pub(crate) struct Facts<'a> {
     pub memory: &'a MemoryAnswer,
     pub stragglers: &'a crate::stragglers::StragglersAnswer,
     pub marked: &'a [marks::RankMarks],
+    /// Marks that some work or wait has.
+    pub marks_seen: u32,
     /// Stacks or memory were recorded, which slows the host down.
     pub host_slowed: bool,
 }

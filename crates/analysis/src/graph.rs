@@ -152,9 +152,11 @@ impl Graph {
         self.edges_into(node).iter().rev().filter(|edge| ready(edge) <= start).max_by_key(|edge| ready(edge))
     }
 
-    /// How many edges rest on inference.
-    pub(crate) fn inferred(&self) -> u64 {
-        self.edges.iter().filter(|edge| edge.inferred).count() as u64
+    /// How many edges to what began inside a window rest on inference.
+    pub(crate) fn inferred(&self, window: Interval) -> u64 {
+        let inside = (0..self.nodes.len() as NodeId)
+            .filter(|id| (window.start..=window.end).contains(&self.nodes[*id as usize].start));
+        inside.flat_map(|id| self.edges_into(id)).filter(|edge| edge.inferred).count() as u64
     }
 }
 

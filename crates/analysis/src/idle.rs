@@ -22,8 +22,8 @@ use serde::Serialize;
 
 use crate::Question;
 
+pub(crate) use causes::Causes;
 pub use causes::{Cause, HostCause};
-pub(crate) use causes::{Causes, cause_of};
 pub use gaps::HostGap;
 
 use gaps::Gap;

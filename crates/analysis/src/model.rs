@@ -168,7 +168,7 @@ fn shares(coupled: &Coupled, graph: u32) -> Shares {
     if coupled.graphs.is_empty() {
         return shares;
     }
-    for stretch in walk(coupled, graph) {
+    for stretch in walk(coupled, graph, coupled.graphs[graph as usize].span) {
         let what =
             coupled.graphs[stretch.graph as usize].nodes.get(stretch.node as usize).map(|node| node.what);
         *match (stretch.spent, what) {

@@ -64,6 +64,27 @@ mod tests {
 
     proptest! {
         #[test]
+        fn a_parent_is_the_last_begun_that_holds_all_of_it(
+            spans in proptest::collection::vec((0..30i64, 0..20i64), 0..25),
+        ) {
+            let mut sample = trace();
+            for (start, length) in &spans {
+                sample = sample.host("cpu_op", "op", *start..start + length);
+            }
+            let loaded = sample.build();
+            let selection = Selection::everything();
+            let view = loaded.view(&selection);
+            let nesting = view.index.nesting(view.trace);
+            let mut order: Vec<Row> = view.trace.rows().collect();
+            order.sort_by_key(|row| (view.trace.start(*row), std::cmp::Reverse(view.trace.dur(*row)), *row));
+            let end = |row: &Row| view.trace.span(*row).unwrap().1;
+            for (i, row) in order.iter().enumerate() {
+                let parent = order[..i].iter().rev().find(|before| end(before) >= end(row));
+                prop_assert_eq!(nesting.parent(*row), parent.copied());
+            }
+        }
+
+        #[test]
         fn remembering_changes_nothing(spans in proptest::collection::vec((0..40i64, 0..20i64, any::<bool>()), 0..25)) {
             let mut sample = trace();
             for (start, length, owner) in spans {

@@ -30,8 +30,13 @@ pub(super) struct Input {
     pub(super) for_hta: bool,
 }
 
-/// A made-up trace by the binary under test; made again when the binary is newer.
+/// A made-up trace by the binary under test, and the same compressed.
 pub(super) fn demo(binary: &Path, cache: &Path, size: &str) -> Result<Input> {
+    input(format!("made-up {size}"), made_up(binary, cache, size)?, false)
+}
+
+/// A made-up trace by the binary under test; made again when the binary is newer.
+pub(crate) fn made_up(binary: &Path, cache: &Path, size: &str) -> Result<PathBuf> {
     let folder = cache.join(format!("demo-{size}"));
     let plain = folder.join("rank-0.json");
     if modified(&plain).is_none_or(|made| modified(binary).is_none_or(|built| built > made)) {
@@ -42,7 +47,7 @@ pub(super) fn demo(binary: &Path, cache: &Path, size: &str) -> Result<Input> {
         let words = ["demo", "--only-write", "--ranks", "1", "--bytes", size, "-o"];
         steps::capture(Command::new(binary).args(words).arg(&folder))?;
     }
-    input(format!("made-up {size}"), plain, false)
+    Ok(plain)
 }
 
 /// The real traces, each repeated up to about `size`.

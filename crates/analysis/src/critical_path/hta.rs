@@ -10,6 +10,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::dag::{Dag, Edge};
 use super::{Bounds, PathEvent};
+use crate::idle::Causes;
 use crate::syncs::{self, Awaited, StreamKey, Sync};
 
 /// Kernels further apart than this do not follow each other.
@@ -352,11 +353,12 @@ impl<'a> Graph<'a> {
 
     fn longest_path(self) -> Weighed {
         let path = Dag::new(self.events.len() * 2, self.edges).longest_path();
+        let mut causes = Causes::new(self.view);
         let mut weighed = Weighed { path: Ns::ZERO, bounds: Bounds::default(), events: Vec::new() };
         for edge in path {
             let (row, bound) = match edge.what {
                 Spent::Nothing => continue,
-                Spent::Host(row) => (row, super::host_bound(self.view, row)),
+                Spent::Host(row) => (row, super::host_bound(&mut causes, row)),
                 Spent::Gpu(row, kind) => (row, super::gpu_bound(kind)),
                 Spent::Launch(row) => (row, super::Bound::KernelLaunch),
                 Spent::BetweenKernels(row) => (row, super::Bound::KernelKernel),

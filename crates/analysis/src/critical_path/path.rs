@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::{Bound, CriticalPathAnswer, PathShare, PathStretch};
 use crate::graph::{Coupled, Graph, Spent, Stretch, What, Why};
+use crate::idle::Causes;
 
 /// Shares listed in the answer.
 const TOP: usize = 20;
@@ -14,8 +15,8 @@ const TOP: usize = 20;
 pub(super) struct Names {
     texts: Vec<String>,
     nodes: Vec<NodeName>,
-    /// What the threads that take part did, moment by moment.
-    host: FxHashMap<ThreadId, Vec<HostWork>>,
+    /// What each thread that takes part did, moment by moment.
+    host: Vec<Vec<HostWork>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -36,25 +37,23 @@ struct HostWork {
 impl Names {
     pub(super) fn of(view: View<'_>, graph: &Graph) -> Names {
         let trace = view.trace;
-        let mut texts = Texts { view, known: FxHashMap::default(), texts: Vec::new() };
-        let mut host: FxHashMap<ThreadId, Vec<HostWork>> = FxHashMap::default();
+        let mut texts = Texts { view, known: vec![None; trace.strings.len()], found: Vec::new() };
+        let mut takes_part = vec![false; trace.tracks.threads()];
         let nodes = graph.nodes.iter().map(|node| {
             let thread = trace.track(node.row).thread;
-            if !matches!(node.what, What::Gpu(_)) {
-                host.entry(thread).or_default();
-            }
+            takes_part[thread.0 as usize] |= !matches!(node.what, What::Gpu(_));
             NodeName { text: texts.of(node.row), element: trace.element(node.row), thread }
         });
         let nodes = nodes.collect();
-        let innermost = view.index.innermost(trace);
-        let mut causes = crate::idle::Causes::new(view);
-        for (thread, work) in &mut host {
-            for (time, row) in innermost.during(*thread, graph.span) {
-                let bound = super::bound_of(causes.of(row).0);
-                work.push(HostWork { time, text: texts.of(row), element: trace.element(row), bound });
+        let (innermost, mut causes) = (view.index.innermost(trace), Causes::new(view));
+        let mut host = vec![Vec::new(); takes_part.len()];
+        for (thread, _) in takes_part.iter().enumerate().filter(|(_, takes_part)| **takes_part) {
+            for (time, row) in innermost.during(ThreadId(thread as u32), graph.span) {
+                let bound = super::host_bound(&mut causes, row);
+                host[thread].push(HostWork { time, text: texts.of(row), element: trace.element(row), bound });
             }
         }
-        Names { texts: texts.texts, nodes, host }
+        Names { texts: texts.found, nodes, host }
     }
 
     fn text(&self, id: u32) -> String {
@@ -64,16 +63,17 @@ impl Names {
 
 struct Texts<'a> {
     view: View<'a>,
-    known: FxHashMap<gpuscope_trace::StrId, u32>,
-    texts: Vec<String>,
+    /// By name.
+    known: Vec<Option<u32>>,
+    found: Vec<String>,
 }
 
 impl Texts<'_> {
     fn of(&mut self, row: Row) -> u32 {
         let name = self.view.trace.name_id(row);
-        *self.known.entry(name).or_insert_with(|| {
-            self.texts.push(self.view.trace.strings.get(name).to_owned());
-            self.texts.len() as u32 - 1
+        *self.known[name.index()].get_or_insert_with(|| {
+            self.found.push(self.view.trace.strings.get(name).to_owned());
+            self.found.len() as u32 - 1
         })
     }
 }
@@ -85,7 +85,7 @@ impl CriticalPathAnswer {
             let node = &coupled.graphs[stretch.graph as usize].nodes[stretch.node as usize];
             match (stretch.spent, node.what) {
                 (Spent::Running, What::Gpu(kind)) => self.push(*rank, names, stretch, super::gpu_bound(kind)),
-                (Spent::Running, _) | (Spent::Before(Why::Thread), _) => {
+                (Spent::Running | Spent::Before(Why::Thread), _) => {
                     self.push_host(*rank, names, stretch);
                 }
                 (Spent::Before(Why::Launch), _) => self.push(*rank, names, stretch, Bound::KernelLaunch),
@@ -124,7 +124,7 @@ impl CriticalPathAnswer {
     /// Time on a thread, by what the thread did.
     fn push_host(&mut self, rank: u32, names: &Names, stretch: &Stretch) {
         let thread = names.nodes[stretch.node as usize].thread;
-        let work = names.host.get(&thread).map_or(&[][..], Vec::as_slice);
+        let work = &names.host[thread.0 as usize];
         let first = work.partition_point(|work| work.time.end <= stretch.time.start);
         let mut now = stretch.time.start;
         let mut add = |until: Ns, work: Option<&HostWork>| {

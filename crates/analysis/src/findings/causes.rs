@@ -99,6 +99,10 @@ fn lead(facts: &Facts<'_>) -> Ns {
 }
 
 fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
+    // Running the job again without what it does not have would change nothing.
+    if facts.marks_seen & cause.mark == 0 {
+        return None;
+    }
     let mut without = Scenario::scaling(cause.mark, 0.0);
     without.not_awaited = cause.mark;
     let gain = facts.gain(&without)?;

@@ -29,22 +29,26 @@ impl Slowdown {
                 (*sum, *count) = (*sum + (node.end - node.start), *count + 1);
             }
         }
-        let first = times.keys().map(|(step, _)| *step).min()?;
-        let last = times.keys().map(|(step, _)| *step).max()?;
-        let mean = |step: u32, name: u32| {
-            times.get(&(step, name)).map(|(sum, count)| (sum.as_f64() / *count as f64, *count as f64))
-        };
-        let ratio = |step: u32| {
-            let (mut took, mut would) = (0.0, 0.0);
-            for name in 0..rank.names.len() as u32 {
-                if let (Some((now, count)), Some((then, _))) = (mean(step, name), mean(first, name)) {
-                    took += now * count;
-                    would += then * count;
-                }
+        let mut times: Vec<_> = times.into_iter().collect();
+        // By step, and in an order of its own, as sums of floats depend on it.
+        times.sort_unstable_by_key(|(step_and_name, _)| *step_and_name);
+        let (((first, _), _), ((last, _), _)) = (*times.first()?, *times.last()?);
+        let mean = |(sum, count): (Ns, u64)| sum.as_f64() / count as f64;
+        let at_first: FxHashMap<u32, f64> = times
+            .iter()
+            .take_while(|((step, _), _)| *step == first)
+            .map(|((_, name), took)| (*name, mean(*took)))
+            .collect();
+        let mut took_and_would = vec![(0.0, 0.0); (last - first) as usize + 1];
+        for ((step, name), took) in times {
+            if let Some(then) = at_first.get(&name) {
+                let (all_took, all_would) = &mut took_and_would[(step - first) as usize];
+                *all_took += mean(took) * took.1 as f64;
+                *all_would += then * took.1 as f64;
             }
-            if would > 0.0 { took / would } else { 1.0 }
-        };
-        let by_step: Vec<f64> = (first..=last).map(ratio).collect();
+        }
+        let ratio = |(took, would)| if would > 0.0 { took / would } else { 1.0 };
+        let by_step: Vec<f64> = took_and_would.into_iter().map(ratio).collect();
         (by_step.len() >= FEWEST_STEPS).then_some(Slowdown { place, by_step })
     }
 

@@ -7,7 +7,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::{Marks, What};
 use crate::idle::{Cause, Causes};
-use crate::model::RankModel;
+use crate::model::{JobModel, RankModel};
 use crate::owner::{Among, Owners};
 
 pub(super) const SYNCHRONISATION: u32 = 1;
@@ -221,6 +221,13 @@ fn in_a_row(view: View<'_>, mut calls: Vec<Row>) -> FxHashSet<Row> {
         thread(*before) == thread(*call) && apart.is_some_and(|apart| apart <= NEXT_LAUNCH)
     });
     pairs.map(|[_, call]| *call).collect()
+}
+
+/// All marks that some work or wait of the job has.
+pub(crate) fn seen(model: &JobModel) -> u32 {
+    let of_nodes = model.coupled.graphs.iter().flat_map(|graph| &graph.nodes).map(|node| node.marks);
+    let of_work = model.coupled.graphs.iter().flat_map(|graph| &graph.host_parts).map(|part| 1 << part.mark);
+    of_nodes.chain(of_work).fold(0, |all, marks| all | marks)
 }
 
 impl RankMarks {

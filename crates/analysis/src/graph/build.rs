@@ -8,11 +8,14 @@ use super::host::{self, HostNode};
 use super::{Edge, Graph, HostPart, Node, NodeId, What, Window};
 use crate::syncs;
 
+/// The marks of a host event, as bits.
+type HostMark<'a> = dyn Fn(View<'_>, Row) -> u32 + 'a;
+
 /// What a scenario may later change: which GPU events and which host work carry which mark.
 pub(crate) struct Marks<'a> {
     pub gpu: &'a dyn Fn(View<'_>, Row, Kind) -> u32,
     /// None if no mark is about the host: telling what a thread did takes time.
-    pub host: Option<&'a dyn Fn(View<'_>, Row) -> u32>,
+    pub host: Option<&'a HostMark<'a>>,
 }
 
 impl Marks<'_> {
@@ -70,6 +73,9 @@ const AFTER_ANOTHER: u32 = 1 << 16;
 /// and GPU work after the call that launches it.
 const AFTER_CALLS: u32 = u32::MAX;
 
+/// The thread of a host node, and its place there.
+type OnThread = Option<(u32, u32)>;
+
 /// Where each host node went: per thread, in the thread's order.
 pub(super) type Places = Vec<Vec<NodeId>>;
 
@@ -91,7 +97,7 @@ fn in_order(
         first_edge: 0,
     };
     // With each node what comes first at one instant, and its thread and place there.
-    let mut found: Vec<(Node, u32, Option<(u32, u32)>)> = Vec::new();
+    let mut found: Vec<(Node, u32, OnThread)> = Vec::new();
     for (thread, (_, nodes)) in threads.iter().enumerate() {
         let mut turn = 0;
         for (i, host) in nodes.iter().enumerate() {
@@ -171,7 +177,7 @@ impl Graph {
 }
 
 /// How much marked work lies in the lag of every edge along a thread.
-fn host_parts(view: View<'_>, graph: &Graph, mark: &dyn Fn(View<'_>, Row) -> u32) -> Vec<HostPart> {
+fn host_parts(view: View<'_>, graph: &Graph, mark: &HostMark<'_>) -> Vec<HostPart> {
     let innermost = view.index.innermost(view.trace);
     let mut parts = Vec::new();
     let mut by_mark = [Ns::ZERO; 32];

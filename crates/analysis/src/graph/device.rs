@@ -12,6 +12,11 @@ use crate::syncs::{Awaited, StreamKey, Sync};
 const OWN_COST: Ns = Ns(5_000);
 /// A call returns within this after the work it waited for.
 const RETURN: Ns = Ns(30_000);
+/// What a launch takes where none can be measured, and what it takes at most: all beyond is a delay.
+const LAUNCH: Ns = Ns(5_000);
+const MOST_LAUNCH: Ns = Ns(30_000);
+/// Kernels further apart than this do not simply follow each other.
+const MOST_GAP: Ns = Ns(10_000);
 /// Work begins within this after the event it waited for.
 const AFTER_EVENT: Ns = Ns(10_000);
 
@@ -210,31 +215,31 @@ fn stream_of(view: View<'_>, row: Row) -> StreamKey {
 
 impl Usual {
     fn of(view: View<'_>, nodes: &[Node], streams: &FxHashMap<StreamKey, Vec<NodeId>>) -> Usual {
-        let (mut launches, mut gaps) = (Vec::new(), Vec::new());
+        let (mut latencies, mut gaps) = (Vec::new(), Vec::new());
         for stream in streams.values() {
-            let mut free = Ns(i64::MIN);
-            for node in stream.iter().map(|id| &nodes[*id as usize]) {
-                if let Some(launched) = view.launch_start(node.row) {
-                    if launched >= free {
-                        launches.push((node.start - launched).max(Ns::ZERO));
-                    } else {
-                        gaps.push((node.start - free).max(Ns::ZERO));
-                    }
+            // What the first of a stream waited for may lie before the window.
+            let Some(first) = stream.first() else { continue };
+            let mut free = nodes[*first as usize].end;
+            for node in stream[1..].iter().map(|id| &nodes[*id as usize]) {
+                match view.launch_start(node.row) {
+                    Some(called) if called >= free => latencies.push((node.start - called).max(Ns::ZERO)),
+                    Some(_) => gaps.push((node.start - free).max(Ns::ZERO)),
+                    None => {}
                 }
                 free = free.max(node.end);
             }
         }
-        Usual { launch: quantile(&mut launches, 4), gap: quantile(&mut gaps, 2) }
+        Usual {
+            launch: quantile(&mut latencies, 4).unwrap_or(LAUNCH).min(MOST_LAUNCH),
+            gap: quantile(&mut gaps, 2).unwrap_or_default().min(MOST_GAP),
+        }
     }
 }
 
-/// The value below which one in `part` lies; zero if there is none.
-fn quantile(values: &mut [Ns], part: usize) -> Ns {
-    if values.is_empty() {
-        return Ns::ZERO;
-    }
+/// The value below which one in `part` lies.
+fn quantile(values: &mut [Ns], part: usize) -> Option<Ns> {
     let at = values.len() / part;
-    *values.select_nth_unstable(at.min(values.len() - 1)).1
+    (!values.is_empty()).then(|| *values.select_nth_unstable(at).1)
 }
 
 /// Without synchronisation rows: after `cudaStreamWaitEvent` the next launch on that thread goes to the stream that

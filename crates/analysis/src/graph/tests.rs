@@ -21,7 +21,7 @@ fn graph(loaded: &Loaded, span: std::ops::Range<i64>) -> Graph {
 }
 
 fn names_on_path(loaded: &Loaded, coupled: &Coupled) -> Vec<(String, i64)> {
-    walk(coupled, 0)
+    walk(coupled, 0, coupled.graphs[0].span)
         .iter()
         .map(|stretch| {
             let node = &coupled.graphs[0].nodes[stretch.node as usize];
@@ -105,7 +105,7 @@ fn the_backward_thread_runs_while_the_forward_thread_waits() {
         .kernel("update", 7, 145..190, 3)
         .build();
     let coupled = Coupled::apart(vec![graph(&loaded, 0..190)]);
-    let path = walk(&coupled, 0);
+    let path = walk(&coupled, 0, coupled.graphs[0].span);
     let on_engine: Ns = path
         .iter()
         .filter(|stretch| {
@@ -133,7 +133,7 @@ fn a_collective_leads_over_to_the_rank_that_came_last() {
     };
     let places = (0..2).map(|i| Place { graph: i, node: comm(&coupled.graphs[i as usize]) }).collect();
     coupled.meet(places);
-    let path = walk(&coupled, 0);
+    let path = walk(&coupled, 0, coupled.graphs[0].span);
     let by_rank: Vec<(u32, i64)> = path.iter().map(|stretch| (stretch.graph, stretch.time.len().0)).collect();
     assert_eq!(by_rank, [(1, 60), (1, 5), (0, 35)]);
     // Were the transfer free, both would end when the late one arrives.
@@ -194,7 +194,7 @@ proptest! {
         let loaded = sample.build();
         let coupled = Coupled::apart(vec![graph(&loaded, from..from + len)]);
         let mut now = Ns(from);
-        for stretch in walk(&coupled, 0) {
+        for stretch in walk(&coupled, 0, coupled.graphs[0].span) {
             prop_assert_eq!(stretch.time.start, now);
             prop_assert!(!stretch.time.is_empty());
             now = stretch.time.end;

@@ -30,12 +30,11 @@ pub(crate) enum Spent {
     Unknown,
 }
 
-/// The path that ends with the last event of a graph.
-pub(crate) fn walk(coupled: &Coupled, graph: u32) -> Vec<Stretch> {
-    let span = coupled.graphs[graph as usize].span;
+/// The path that ends with the last event of a graph inside a window.
+pub(crate) fn walk(coupled: &Coupled, graph: u32, span: Interval) -> Vec<Stretch> {
     let floor = span.start + coupled.offsets[graph as usize];
     let mut walker = Walker { coupled, floor, graph, now: span.end, path: Vec::new() };
-    if let Some(last) = last_node(&coupled.graphs[graph as usize]) {
+    if let Some(last) = last_node(&coupled.graphs[graph as usize], span.end) {
         walker.from(last);
     }
     walker.back_to_unknown(Ns(i64::MIN), 0);
@@ -44,10 +43,10 @@ pub(crate) fn walk(coupled: &Coupled, graph: u32) -> Vec<Stretch> {
 }
 
 /// The node with which a window ends.
-fn last_node(graph: &Graph) -> Option<NodeId> {
+fn last_node(graph: &Graph, until: Ns) -> Option<NodeId> {
     let ids = 0..graph.nodes.len() as NodeId;
     let node = |id: &NodeId| &graph.nodes[*id as usize];
-    let on_gpu = ids.filter(|id| matches!(node(id).what, What::Gpu(_)) && node(id).end <= graph.span.end);
+    let on_gpu = ids.filter(|id| matches!(node(id).what, What::Gpu(_)) && node(id).end <= until);
     on_gpu.chain(graph.host_end).max_by_key(|id| node(id).end)
 }
 

@@ -51,7 +51,7 @@ impl Cause {
     }
 
     /// Which of two causes around one another explains more: the larger.
-    fn weight(self) -> u32 {
+    pub(super) fn weight(self) -> u32 {
         match self {
             Cause::GarbageCollection => 5,
             Cause::DataLoading => 4,
@@ -63,7 +63,7 @@ impl Cause {
     }
 
     /// The cause that a name alone tells, whatever runs inside it.
-    fn telling(class: Class, name: &str) -> Option<Cause> {
+    pub(super) fn telling(class: Class, name: &str) -> Option<Cause> {
         let call = |part: &str| class.is_call() && name.contains(part);
         if call("Synchronize") {
             Some(Cause::Synchronisation)
@@ -88,7 +88,7 @@ impl Cause {
         }
     }
 
-    fn of_class(class: Class, name: &str) -> Cause {
+    pub(super) fn of_class(class: Class, name: &str) -> Cause {
         match class {
             // A step is always around; that nothing is inside says nothing.
             Class::Annotation if name.starts_with("ProfilerStep#") => Cause::NothingRecorded,
@@ -223,25 +223,25 @@ impl<'a> Causes<'a> {
     }
 }
 
-/// The same for a row or two.
-pub(crate) fn cause_of(view: View<'_>, row: Row) -> (Cause, StrId) {
-    let trace = view.trace;
-    let telling = |row: Row| Some((Cause::telling(trace.class(row), trace.name(row))?, row));
-    let mut told: Option<(Cause, Row)> = telling(row);
-    for outer in view.index.nesting(trace).ancestors(row).filter_map(telling) {
-        if told.is_none_or(|(cause, _)| outer.0.weight() > cause.weight()) {
-            told = Some(outer);
-        }
-    }
-    let (cause, by) = told.unwrap_or_else(|| (Cause::of_class(trace.class(row), trace.name(row)), row));
-    (cause, trace.name_id(by))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Idle;
     use crate::testing::trace;
+
+    /// The same without memory.
+    fn cause_of(view: View<'_>, row: Row) -> (Cause, StrId) {
+        let trace = view.trace;
+        let telling = |row: Row| Some((Cause::telling(trace.class(row), trace.name(row))?, row));
+        let mut told: Option<(Cause, Row)> = telling(row);
+        for outer in view.index.nesting(trace).ancestors(row).filter_map(telling) {
+            if told.is_none_or(|(cause, _)| outer.0.weight() > cause.weight()) {
+                told = Some(outer);
+            }
+        }
+        let (cause, by) = told.unwrap_or_else(|| (Cause::of_class(trace.class(row), trace.name(row)), row));
+        (cause, trace.name_id(by))
+    }
 
     #[test]
     fn every_nanosecond_of_a_gap_goes_to_what_the_thread_did() {

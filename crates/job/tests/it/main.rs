@@ -2,6 +2,7 @@
 
 mod answers;
 mod collectives;
+mod critical_path;
 mod everything;
 mod figures;
 mod findings;

@@ -1,6 +1,6 @@
 //! What each host thread was doing, moment by moment: the innermost event then.
 
-use super::order::{group_by, sort_by_start};
+use super::order::ThreadOrder;
 use crate::intervals::Interval;
 use crate::time::Ns;
 use crate::trace::{Row, Trace};
@@ -16,13 +16,9 @@ pub struct Innermost {
 }
 
 impl Innermost {
-    pub(super) fn new(trace: &Trace) -> Innermost {
-        let (mut rows, first) =
-            group_by(trace, trace.tracks.threads(), |row| trace.track(row).thread.0 as usize);
+    pub(super) fn new(trace: &Trace, order: &ThreadOrder) -> Innermost {
         let mut found = Innermost { stretches: Vec::new(), first: vec![0] };
-        for range in first.windows(2) {
-            let thread = &mut rows[range[0] as usize..range[1] as usize];
-            sort_by_start(trace, thread);
+        for thread in order.threads() {
             found.sweep(trace, thread);
             found.first.push(found.stretches.len() as u32);
         }
@@ -32,7 +28,7 @@ impl Innermost {
     fn sweep(&mut self, trace: &Trace, rows: &[Row]) {
         let mut open: Vec<(Row, Ns)> = Vec::new();
         let mut now = Ns(i64::MIN);
-        for &row in rows.iter().filter(|row| trace.class(**row).is_host()) {
+        for &row in rows {
             let Some((start, end)) = trace.span(row) else { continue };
             self.close(&mut open, &mut now, start);
             if let Some((innermost, _)) = open.last() {

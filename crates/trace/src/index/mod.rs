@@ -20,6 +20,7 @@ pub use steps::{Step, StepCursor, StepMarker, StepOrigin, Steps};
 
 use crate::kinds::KindRules;
 use crate::trace::{Row, Trace};
+use order::ThreadOrder;
 
 /// Stands for "no row" in links.
 pub(crate) const NO_ROW: Row = Row::MAX;
@@ -39,6 +40,7 @@ pub struct Index {
     /// Of the marker, or guessed.
     other_steps: OnceLock<Steps>,
     order: OnceLock<Order>,
+    thread_order: OnceLock<ThreadOrder>,
     nesting: OnceLock<Nesting>,
     innermost: OnceLock<Innermost>,
     autograd: OnceLock<Autograd>,
@@ -87,14 +89,18 @@ impl Index {
         self.order.get_or_init(|| Order::new(trace))
     }
 
+    fn thread_order(&self, trace: &Trace) -> &ThreadOrder {
+        self.thread_order.get_or_init(|| ThreadOrder::new(trace))
+    }
+
     /// Which host event encloses which.
     pub fn nesting(&self, trace: &Trace) -> &Nesting {
-        self.nesting.get_or_init(|| Nesting::new(trace))
+        self.nesting.get_or_init(|| Nesting::new(trace, self.thread_order(trace)))
     }
 
     /// What each host thread was doing, moment by moment.
     pub fn innermost(&self, trace: &Trace) -> &Innermost {
-        self.innermost.get_or_init(|| Innermost::new(trace))
+        self.innermost.get_or_init(|| Innermost::new(trace, self.thread_order(trace)))
     }
 
     /// Which backward operator belongs to which forward one.

@@ -1,6 +1,9 @@
 //! All rows by track, then start, longer ones first, then file order: the order in which a track is drawn,
 //! nested and searched.
 
+use std::cmp::Reverse;
+
+use crate::time::Ns;
 use crate::trace::{Row, Trace};
 use crate::track::TrackId;
 
@@ -30,12 +33,40 @@ impl Order {
     }
 }
 
+/// The host events of every thread that have a span, by start, longer ones first, then file order.
+#[derive(Debug, Default)]
+pub(super) struct ThreadOrder {
+    rows: Vec<Row>,
+    /// Where each thread begins in `rows`; one more entry at the end.
+    first: Vec<u32>,
+}
+
+impl ThreadOrder {
+    pub(super) fn new(trace: &Trace) -> ThreadOrder {
+        let (all, starts) = group_by(trace, trace.tracks.threads(), |row| trace.track(row).thread.0 as usize);
+        let mut order = ThreadOrder { rows: Vec::new(), first: vec![0] };
+        // The keys beside the rows: sorting looks at them many times.
+        let mut thread: Vec<(Ns, Reverse<Option<Ns>>, Row)> = Vec::new();
+        for range in starts.windows(2) {
+            let rows = &all[range[0] as usize..range[1] as usize];
+            let key = |row: &Row| Some((trace.span(*row)?.0, Reverse(trace.dur(*row)), *row));
+            thread.clear();
+            thread.extend(rows.iter().filter(|row| trace.class(**row).is_host()).filter_map(key));
+            // Adaptive: rows come in file order, which is nearly the order of time.
+            thread.sort();
+            order.rows.extend(thread.iter().map(|(_, _, row)| *row));
+            order.first.push(order.rows.len() as u32);
+        }
+        order
+    }
+
+    pub(super) fn threads(&self) -> impl Iterator<Item = &[Row]> {
+        self.first.windows(2).map(|range| &self.rows[range[0] as usize..range[1] as usize])
+    }
+}
+
 /// Rows sorted into groups in one pass, file order kept; and where each group begins.
-pub(super) fn group_by(
-    trace: &Trace,
-    groups: usize,
-    group_of: impl Fn(Row) -> usize,
-) -> (Vec<Row>, Vec<u32>) {
+fn group_by(trace: &Trace, groups: usize, group_of: impl Fn(Row) -> usize) -> (Vec<Row>, Vec<u32>) {
     let mut first = vec![0u32; groups + 1];
     for row in trace.rows() {
         first[group_of(row) + 1] += 1;
@@ -54,6 +85,6 @@ pub(super) fn group_by(
 }
 
 /// Stable and adaptive: rows come in file order, which is nearly the order of time.
-pub(super) fn sort_by_start(trace: &Trace, rows: &mut [Row]) {
-    rows.sort_by_key(|row| (trace.start(*row), std::cmp::Reverse(trace.dur(*row))));
+fn sort_by_start(trace: &Trace, rows: &mut [Row]) {
+    rows.sort_by_key(|row| (trace.start(*row), Reverse(trace.dur(*row))));
 }

@@ -77,7 +77,7 @@ const CAUSES: &[HostCause] = &[
         id: OPERATORS,
         cause: Cause::Operator,
         mark: marks::OPERATOR,
-        what: "the host is slower at running operators than the GPU at their kernels",
+        what: "operators take the host longer than their kernels take the GPU",
         advice: "compile the model or capture it in CUDA graphs; larger batches, fused or foreach optimizers",
     },
 ];

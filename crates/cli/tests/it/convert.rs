@@ -75,7 +75,9 @@ fn a_trace_in_another_compression_gives_the_same_answers() {
 fn real_traces_give_the_same_answers_anonymised() {
     let folder = Folder::new();
     for path in corpus() {
-        if folder.run(&["info", &path, "--json"]).exit != 0 {
+        // A memory timeline is read, but has no events to copy.
+        let asked = folder.run(&["info", &path, "--json"]);
+        if asked.exit != 0 || asked.json()["inputs"][0]["format"] == "memory_timeline" {
             assert_ne!(folder.run(&["convert", &path, "-o", "@b.json"]).exit, 0, "{path}");
             continue;
         }

@@ -37,7 +37,7 @@ struct HostWork {
 impl Names {
     pub(super) fn of(view: View<'_>, graph: &Graph) -> Names {
         let trace = view.trace;
-        let mut texts = Texts { view, known: vec![None; trace.strings.len()], texts: Vec::new() };
+        let mut texts = Texts { view, known: vec![None; trace.strings.len()], found: Vec::new() };
         let mut takes_part = vec![false; trace.tracks.threads()];
         let nodes = graph.nodes.iter().map(|node| {
             let thread = trace.track(node.row).thread;
@@ -53,7 +53,7 @@ impl Names {
                 host[thread].push(HostWork { time, text: texts.of(row), element: trace.element(row), bound });
             }
         }
-        Names { texts: texts.texts, nodes, host }
+        Names { texts: texts.found, nodes, host }
     }
 
     fn text(&self, id: u32) -> String {
@@ -65,15 +65,15 @@ struct Texts<'a> {
     view: View<'a>,
     /// By name.
     known: Vec<Option<u32>>,
-    texts: Vec<String>,
+    found: Vec<String>,
 }
 
 impl Texts<'_> {
     fn of(&mut self, row: Row) -> u32 {
         let name = self.view.trace.name_id(row);
         *self.known[name.index()].get_or_insert_with(|| {
-            self.texts.push(self.view.trace.strings.get(name).to_owned());
-            self.texts.len() as u32 - 1
+            self.found.push(self.view.trace.strings.get(name).to_owned());
+            self.found.len() as u32 - 1
         })
     }
 }
@@ -85,7 +85,7 @@ impl CriticalPathAnswer {
             let node = &coupled.graphs[stretch.graph as usize].nodes[stretch.node as usize];
             match (stretch.spent, node.what) {
                 (Spent::Running, What::Gpu(kind)) => self.push(*rank, names, stretch, super::gpu_bound(kind)),
-                (Spent::Running, _) | (Spent::Before(Why::Thread), _) => {
+                (Spent::Running | Spent::Before(Why::Thread), _) => {
                     self.push_host(*rank, names, stretch);
                 }
                 (Spent::Before(Why::Launch), _) => self.push(*rank, names, stretch, Bound::KernelLaunch),

@@ -12,8 +12,10 @@ use crate::syncs;
 pub(crate) struct Marks<'a> {
     pub gpu: &'a dyn Fn(View<'_>, Row, Kind) -> u32,
     /// None if no mark is about the host: telling what a thread did takes time.
-    pub host: Option<&'a dyn Fn(View<'_>, Row) -> u32>,
+    pub host: Option<&'a HostMarks<'a>>,
 }
+
+pub(crate) type HostMarks<'a> = dyn Fn(View<'_>, Row) -> u32 + 'a;
 
 impl Marks<'_> {
     pub(crate) const NONE: Marks<'static> = Marks { gpu: &|_, _, _| 0, host: None };
@@ -70,6 +72,14 @@ const AFTER_ANOTHER: u32 = 1 << 16;
 /// and GPU work after the call that launches it.
 const AFTER_CALLS: u32 = u32::MAX;
 
+struct Found {
+    node: Node,
+    /// What comes first at one instant.
+    turn: u32,
+    /// A host node's thread, and its place there.
+    place: Option<(u32, u32)>,
+}
+
 /// Where each host node went: per thread, in the thread's order.
 pub(super) type Places = Vec<Vec<NodeId>>;
 
@@ -90,8 +100,7 @@ fn in_order(
         step: None,
         first_edge: 0,
     };
-    // With each node what comes first at one instant, and its thread and place there.
-    let mut found: Vec<(Node, u32, Option<(u32, u32)>)> = Vec::new();
+    let mut found: Vec<Found> = Vec::new();
     for (thread, (_, nodes)) in threads.iter().enumerate() {
         let mut turn = 0;
         for (i, host) in nodes.iter().enumerate() {
@@ -101,7 +110,8 @@ fn in_order(
                 turn += AFTER_ANOTHER;
             }
             let place = (thread as u32, i as u32);
-            found.push((node(host.row, host.what, host.start, host.end), turn, Some(place)));
+            let node = node(host.row, host.what, host.start, host.end);
+            found.push(Found { node, turn, place: Some(place) });
         }
     }
     let mut cursor = steps.cursor();
@@ -109,16 +119,17 @@ fn in_order(
         let step = view.launch_start(event.row).and_then(|launched| cursor.at(launched));
         let marks = (marks.gpu)(view, event.row, event.kind);
         let gpu = node(event.row, What::Gpu(event.kind), event.start, event.end.max(event.start));
-        found.push((Node { marks, step: step.map(|step| step as u32), ..gpu }, AFTER_CALLS, None));
+        let node = Node { marks, step: step.map(|step| step as u32), ..gpu };
+        found.push(Found { node, turn: AFTER_CALLS, place: None });
     }
-    found.sort_by_key(|(node, turn, _)| (node.start, *turn));
+    found.sort_by_key(|found| (found.node.start, found.turn));
     let mut places: Places = threads.iter().map(|(_, nodes)| vec![0; nodes.len()]).collect();
-    for (id, (_, _, place)) in found.iter().enumerate() {
-        if let Some((thread, i)) = place {
-            places[*thread as usize][*i as usize] = id as NodeId;
+    for (id, found) in found.iter().enumerate() {
+        if let Some((thread, i)) = found.place {
+            places[thread as usize][i as usize] = id as NodeId;
         }
     }
-    (found.into_iter().map(|(node, _, _)| node).collect(), places)
+    (found.into_iter().map(|found| found.node).collect(), places)
 }
 
 /// A call has the marks of the work it launches, a return those of what the host did, too.
@@ -171,7 +182,7 @@ impl Graph {
 }
 
 /// How much marked work lies in the lag of every edge along a thread.
-fn host_parts(view: View<'_>, graph: &Graph, mark: &dyn Fn(View<'_>, Row) -> u32) -> Vec<HostPart> {
+fn host_parts(view: View<'_>, graph: &Graph, mark: &HostMarks<'_>) -> Vec<HostPart> {
     let innermost = view.index.innermost(view.trace);
     let mut parts = Vec::new();
     let mut by_mark = [Ns::ZERO; 32];

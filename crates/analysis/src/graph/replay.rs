@@ -158,7 +158,7 @@ fn is_launched_just_before(graph: &Graph, node: NodeId) -> bool {
 }
 
 fn scaled(time: Ns, factor: f64) -> Ns {
-    if factor == 1.0 { time } else { Ns((time.as_f64() * factor).round() as i64) }
+    if (factor - 1.0).abs() < f64::EPSILON { time } else { Ns((time.as_f64() * factor).round() as i64) }
 }
 
 struct State<'a> {
@@ -230,7 +230,7 @@ impl State<'_> {
             Why::Synchronisation => {
                 self.scenario.no_sync
                     || node.marks & self.scenario.not_awaited != 0
-                    || self.scenario.node_factor(place) == 0.0
+                    || self.scenario.node_factor(place) <= 0.0
                     || self.is_hidden(graph, edge)
             }
             Why::Event => self.is_hidden(graph, edge),

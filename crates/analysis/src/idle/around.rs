@@ -8,10 +8,16 @@ pub(crate) struct Causes<'a> {
     trace: &'a Trace,
     nesting: &'a Nesting,
     /// By name and sort of class, what the name alone tells.
-    names: Vec<[Option<Option<Cause>>; 3]>,
+    names: Vec<[Told; 3]>,
     /// By row, which of it and all around it tells most.
     told_by: Vec<u32>,
     climbed: Vec<Row>,
+}
+
+#[derive(Clone, Copy)]
+enum Told {
+    NotYet,
+    Known(Option<Cause>),
 }
 
 const NOT_YET: u32 = 0;
@@ -23,7 +29,7 @@ impl<'a> Causes<'a> {
         Causes {
             trace: view.trace,
             nesting: view.index.nesting(view.trace),
-            names: vec![[None; 3]; view.trace.strings.len()],
+            names: vec![[Told::NotYet; 3]; view.trace.strings.len()],
             told_by: vec![NOT_YET; view.trace.len()],
             climbed: Vec::new(),
         }
@@ -64,8 +70,13 @@ impl<'a> Causes<'a> {
             Class::Annotation => 1,
             _ => 2,
         };
-        *self.names[name.index()][sort]
-            .get_or_insert_with(|| Cause::telling(class, self.trace.strings.get(name)))
+        let told = &mut self.names[name.index()][sort];
+        if let Told::Known(cause) = *told {
+            return cause;
+        }
+        let cause = Cause::telling(class, self.trace.strings.get(name));
+        *told = Told::Known(cause);
+        cause
     }
 }
 

@@ -157,6 +157,7 @@ fn the_path_of_a_pipeline_leads_through_its_stages() {
     assert!(share(&answer, |bound| bound == Bound::Unknown) < 0.1, "{:?}", answer.makespan_by);
 }
 
+#[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
 fn corpus() -> Option<PathBuf> {
     let corpus = std::env::var_os("GPUSCOPE_CORPUS");
     if corpus.is_none() {

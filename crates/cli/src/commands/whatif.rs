@@ -34,6 +34,14 @@ pub(crate) fn run(asked: &Asked, wanted: &ChangeArgs, console: &mut Console<'_>)
             ));
         }
     }
+    if let Some(rank) = wanted.rank_as_median
+        && !outcome.answer.ranks.iter().any(|known| known.rank == rank)
+    {
+        return Err(Failure::usage(
+            format!("--rank-as-median {rank}: there is no rank {rank} with GPU work among the traces"),
+            "give the traces of all ranks, and see them with `gpuscope info`",
+        ));
+    }
     output.write("whatif", &outcome, console)?;
     Ok(Exit::DONE)
 }

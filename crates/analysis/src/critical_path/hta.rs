@@ -55,8 +55,17 @@ struct Graph<'a> {
     /// Events from here on ran on a GPU.
     first_gpu: usize,
     gpu_kinds: Vec<Kind>,
-    event_of: FxHashMap<Row, usize>,
+    event_of: EventOf,
     edges: Vec<Edge<Spent>>,
+}
+
+/// The event of each row that has one.
+struct EventOf(Vec<u32>);
+
+impl EventOf {
+    fn get(&self, row: Row) -> Option<usize> {
+        Some(self.0[row as usize]).filter(|event| *event != u32::MAX).map(|event| event as usize)
+    }
 }
 
 fn start_of(event: usize) -> u32 {
@@ -89,7 +98,10 @@ impl<'a> Graph<'a> {
                 gpu_kinds.push(event.kind);
             }
         }
-        let event_of = events.iter().enumerate().map(|(i, event)| (event.row, i)).collect();
+        let mut event_of = EventOf(vec![u32::MAX; trace.len()]);
+        for (i, event) in events.iter().enumerate() {
+            event_of.0[event.row as usize] = i as u32;
+        }
         Graph { view, window, events, first_gpu, gpu_kinds, event_of, edges: Vec::new() }
     }
 
@@ -261,7 +273,7 @@ impl<'a> Graph<'a> {
     fn link_kernel(&mut self, event: usize, last: Option<usize>, source: Option<usize>, found_empty: bool) {
         let Event { row, start, .. } = self.events[event];
         let end = |event: usize| self.events[event].end;
-        let launch = self.view.launch(row).and_then(|call| self.event_of.get(&call).copied());
+        let launch = self.view.launch(row).and_then(|call| self.event_of.get(call));
         if let Some(launch) = launch.filter(|launch| {
             let launched = self.events[*launch].start;
             found_empty && [last, source].iter().flatten().all(|before| end(*before) < launched)
@@ -285,17 +297,15 @@ impl<'a> Graph<'a> {
     ) {
         if let Some(held) = sync.held_back {
             if let Awaited::Event(Some(source)) = sync.awaited
-                && let Some(source) = self.event_of.get(&source)
+                && let Some(source) = self.event_of.get(source)
             {
-                held_back.insert(held, *source);
+                held_back.insert(held, source);
             }
             return;
         }
-        let Some(call) = sync.call.and_then(|call| self.event_of.get(&call).copied()) else { return };
+        let Some(call) = sync.call.and_then(|call| self.event_of.get(call)) else { return };
         let awaited: Vec<usize> = match sync.awaited {
-            Awaited::Event(source) => {
-                source.and_then(|row| self.event_of.get(&row)).copied().into_iter().collect()
-            }
+            Awaited::Event(source) => source.and_then(|row| self.event_of.get(row)).into_iter().collect(),
             Awaited::Stream(stream) => last_on.get(&stream).copied().into_iter().collect(),
             Awaited::Device(device) => {
                 last_on.iter().filter(|((d, _), _)| *d == device).map(|(_, last)| *last).collect()
@@ -312,7 +322,7 @@ impl<'a> Graph<'a> {
     fn syncs_inside(&self) -> Vec<(Ns, Sync)> {
         let trace = self.view.trace;
         let inside = |sync: &Sync| {
-            sync.held_back.is_some() || sync.call.is_some_and(|call| self.event_of.contains_key(&call))
+            sync.held_back.is_some() || sync.call.is_some_and(|call| self.event_of.get(call).is_some())
         };
         let mut syncs: Vec<(Ns, Sync)> = syncs::recorded(self.view)
             .into_iter()

@@ -18,9 +18,7 @@ pub(super) fn of(answer: &AnalyzeAnswer) -> String {
     let whole = if step.steps == 0 { "of the recorded time" } else { "of a step" };
     let gain = answer.findings.first().and_then(|finding| finding.gain_pct);
     if let Some(pct) = bound_by_communication(answer, gain.unwrap_or(0.0)) {
-        return format!(
-            "The GPUs do nothing but communicate for {pct:.0} % of the time, and have too little to compute to hide it."
-        );
+        return format!("For {pct:.0} % of the time the GPUs only communicate, or wait for other ranks to.");
     }
     match (answer.findings.first(), gain) {
         (Some(finding), Some(pct)) => format!("{pct:.0} % {whole} could be saved: {}.", finding.title),

@@ -2,7 +2,7 @@
 
 use gpuscope_trace::Ns;
 
-use super::{Evidence, Facts, Finding, marks, rank_flag};
+use super::{Confidence, Evidence, Facts, Finding, marks, rank_flag};
 use crate::graph::{Scenario, What};
 use crate::idle::Cause;
 
@@ -82,6 +82,9 @@ const CAUSES: &[HostCause] = &[
     },
 ];
 
+/// No operator is free: the gain is what a graph that is replayed comes near.
+const FREE_OPERATORS: &str = "as if operators cost the host nothing: an upper bound";
+
 /// What is said of Python if it is there before anything is launched.
 const PYTHON_FIRST: &str = "Python code before the first launch keeps the GPU waiting";
 
@@ -135,7 +138,10 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
     }
     let mut gaps = facts.idle.host_gaps.iter().filter(|_| !before_first);
     let gap = gaps.find(|gap| gap.cause == cause.cause);
-    let (confidence, caveat) = facts.about_host();
+    let (confidence, caveat) = match cause.cause {
+        Cause::Operator => (Confidence::Medium, Some(FREE_OPERATORS.to_owned())),
+        _ => facts.about_host(),
+    };
     let text = match worst {
         _ if before_first => {
             format!("the GPU's first work comes {} into the step", crate::text::time(lead(facts)))

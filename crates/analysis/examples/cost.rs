@@ -12,6 +12,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::time::Duration;
 
+use gpuscope_analysis::critical_path::WindowOf;
 use gpuscope_analysis::diff::{DiffAnswer, Side};
 use gpuscope_analysis::whatif::{Changes, NamePattern, Scale};
 use gpuscope_analysis::{
@@ -53,13 +54,17 @@ const QUESTIONS: [Ask; 22] = [
     ("analyze", |view| ask(&Analyze, view)),
 ];
 
+/// Not what a command does unless told to, and so no part of `together`: long traces have more steps, not longer ones,
+/// so that the path through one step says nothing of how the search for it grows.
+const WHOLE_PATH: Ask = ("whole-path", |view| ask(&CriticalPath { window: WindowOf::Everything }, view));
+
 fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let path = args.next().ok_or("which trace?")?;
     let rounds = args.next().map_or(Ok(3), |text| text.parse())?;
     let only = args.next();
     if let Some(only) = &only
-        && !QUESTIONS.iter().any(|(name, _)| name == only)
+        && !QUESTIONS.iter().chain([&WHOLE_PATH]).any(|(name, _)| name == only)
         && only != TOGETHER
     {
         return Err(format!("no question {only}").into());
@@ -75,7 +80,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         say("events", trace.elements as f64)?;
         say("reading", best)?;
     }
-    let asked = QUESTIONS.into_iter().filter(|(name, _)| only.as_deref().is_none_or(|only| only == *name));
+    let asked = QUESTIONS
+        .into_iter()
+        .chain([WHOLE_PATH])
+        .filter(|(name, _)| only.as_deref().is_none_or(|only| only == *name));
     for (name, question) in asked {
         say(name, best_of(rounds, &trace, &[question]))?;
     }

@@ -9,7 +9,8 @@ const PATTERNS_MS: f64 = 50.0;
 const TIMES_READING: f64 = 3.0;
 /// A million events, with room for the size being given in bytes.
 const A_MILLION: std::ops::Range<f64> = 0.9e6..1.2e6;
-/// What n log n comes to between 100 k and 10 M events, with room for caches that no longer hold the trace.
+/// Our own limit: n log n is 1.07 between 100 k and 10 M events, the rest is room for caches that no longer hold the
+/// trace. A square would be 2.
 const EXPONENT: f64 = 1.3;
 /// Questions so quick that the clock decides.
 const TOO_QUICK_MS: f64 = 1.0;
@@ -23,7 +24,10 @@ const SEVEN: [&str; 7] = ["temporal", "idle", "overlap", "kernels", "queue", "ba
 pub(super) fn markdown(real: Option<&Costs>, made_up: &[Costs]) -> String {
     let mut text = "CPU milliseconds of one thread. Each question starts from a trace in memory with no index yet; \
                     `together` asks all of them with one index. \"× reading\" is to reading the same file. \"growth\" \
-                    is the exponent of the number of events, from the smallest to the largest made-up trace. HTA: its \
+                    is the exponent of the number of events, from the smallest to the largest made-up trace; n log n is 1.07, \
+                    and caches that no longer hold the trace add to it (`cargo xtask instructions` holds the growth in \
+                    instructions). Longer made-up traces have more steps, not longer ones: `whole-path` is the critical \
+                    path through all of them, and not part of `together`. HTA: its \
                     0.6.1 on trace_diff_control, measured by itself on another machine, CPU time against ours: an \
                     order of magnitude.\n\n| question |"
         .to_owned();

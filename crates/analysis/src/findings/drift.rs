@@ -11,6 +11,8 @@ const SLOWER: f64 = 1.03;
 /// If one step alone brings so much of it, something happened then.
 const AT_ONCE: f64 = 0.6;
 const FEWEST_STEPS: usize = 4;
+/// So many numbers a person still reads.
+const MOST_SHOWN: usize = 12;
 
 /// How much longer computation takes in each step than in the first, kernel for kernel.
 struct Slowdown {
@@ -62,6 +64,15 @@ impl Slowdown {
         middle(&self.by_step[self.by_step.len() - part..]) / middle(&self.by_step[..part])
     }
 
+    /// The course over the steps; of many only some, evenly spread, the last among them.
+    fn course(&self) -> String {
+        let (steps, shown) = (self.by_step.len(), self.by_step.len().min(MOST_SHOWN));
+        let at = |i: usize| if shown < 2 { 0 } else { i * (steps - 1) / (shown - 1) };
+        let ratios: Vec<String> = (0..shown).map(|i| format!("{:.2}", self.by_step[at(i)])).collect();
+        let of_all = if shown < steps { format!(" ({shown} of {steps} steps)") } else { String::new() };
+        ratios.join(" ") + &of_all
+    }
+
     /// The step at which most of it came at once, if it did.
     fn jump(&self) -> Option<usize> {
         let rises = self.by_step.windows(2).map(|pair| pair[1] - pair[0]);
@@ -107,10 +118,7 @@ fn finding(facts: &Facts<'_>, slower: &[Slowdown], at_once: bool) -> Option<Find
             start_ns: None,
             end_ns: None,
             names: Vec::new(),
-            text: format!(
-                "computation against the first step: {}",
-                worst.by_step.iter().map(|ratio| format!("{ratio:.2}")).collect::<Vec<_>>().join(" ")
-            ),
+            text: format!("computation against the first step: {}", worst.course()),
             ranks: if everywhere { Vec::new() } else { ranks.clone() },
         },
         confidence: Confidence::Medium,
@@ -145,4 +153,23 @@ fn as_at_first(facts: &Facts<'_>, slower: &[Slowdown]) -> Scenario {
         node_factors[slow.place] = nodes.iter().map(factor).collect();
     }
     Scenario { node_factors, ..Scenario::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_course_of_many_steps_is_told_in_few_numbers() {
+        let course = |steps: u32| {
+            let by_step = (0..steps).map(|step| 1.0 + f64::from(step) / 100.0).collect();
+            Slowdown { place: 0, by_step }.course()
+        };
+        assert_eq!(course(4), "1.00 1.01 1.02 1.03");
+        assert_eq!(course(1), "1.00");
+        assert_eq!(
+            course(100),
+            "1.00 1.09 1.18 1.27 1.36 1.45 1.54 1.63 1.72 1.81 1.90 1.99 (12 of 100 steps)"
+        );
+    }
 }

@@ -11,7 +11,7 @@ mod series;
 pub use gpuscope_table::Unit;
 pub use hue::Hue;
 pub use panel::{Axis, Band, Panel, Scale};
-pub use series::{Data, FiveNumbers, Series, Slice};
+pub use series::{Course, Data, FiveNumbers, Series, Slice};
 
 /// One chart, or several that belong together.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,5 +1,6 @@
 //! Draws answers, one file per way of drawing. All of them work from the same tables; none computes anything.
 
+pub mod chart;
 pub mod csv;
 pub mod html;
 pub mod json;

@@ -1,0 +1,136 @@
+//! A figure as SVG, without scripts or style sheets: what a page paints first, and what images and paper are made of.
+
+mod frame;
+mod marks;
+mod paper;
+mod pie;
+
+use gpuscope_figure::{Arrangement, Figure, Panel};
+
+use self::frame::Frame;
+use self::paper::{Anchor, Paper, Rect, TEXT, width_of};
+use super::measure;
+
+/// What is around the chart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dress {
+    pub width: f64,
+    /// The title belongs to the picture; a page has it as a heading.
+    pub titled: bool,
+    /// Painted below; a page shows through.
+    pub background: Option<&'static str>,
+    /// The colour of text and axes; a page has its own, which changes with its theme.
+    pub ink: &'static str,
+}
+
+impl Dress {
+    /// For a file of its own.
+    pub const FILE: Dress = Dress { width: 960.0, titled: true, background: Some("#ffffff"), ink: "#1f2328" };
+    /// Inside a page.
+    pub const PAGE: Dress = Dress { width: 960.0, titled: false, background: None, ink: "currentColor" };
+}
+
+const TITLE_HEIGHT: f64 = 34.0;
+const LEGEND_LINE: f64 = 20.0;
+const GAP: f64 = 26.0;
+/// A chart is about this high, and grows with the number of its rows.
+const PANEL_HEIGHT: f64 = 300.0;
+const ROW_HEIGHT: f64 = 24.0;
+
+pub fn draw(figure: &Figure, dress: &Dress) -> String {
+    let mut paper = Paper::new(dress.ink);
+    let mut top = 8.0;
+    if dress.titled {
+        paper.bold(16.0, top + 18.0, &figure.title, 16.0);
+        top += TITLE_HEIGHT;
+    }
+    top = legend(&mut paper, figure, dress.width, top);
+    let panels: Vec<&Panel> = figure.panels.iter().collect();
+    let bottom = match figure.arrangement {
+        Arrangement::Stacked => panels.iter().enumerate().fold(top, |top, (i, panel)| {
+            let height = height(panel, panels.len());
+            let rect = Rect { x: 12.0, y: top, width: dress.width - 24.0, height };
+            draw_panel(&mut paper, panel, rect, figure, i);
+            top + height + GAP
+        }),
+        Arrangement::SideBySide => {
+            let height = panels.iter().map(|panel| height(panel, 1)).fold(0.0, f64::max);
+            let width = (dress.width - 24.0 - GAP * (panels.len() as f64 - 1.0)) / panels.len().max(1) as f64;
+            for (i, panel) in panels.iter().enumerate() {
+                let x = 12.0 + i as f64 * (width + GAP);
+                draw_panel(&mut paper, panel, Rect { x, y: top, width, height }, figure, i);
+            }
+            top + height + GAP
+        }
+    };
+    let description = if figure.summary.is_empty() { &figure.title } else { &figure.summary };
+    paper.finish(dress.width, bottom - GAP + 12.0, dress.background, &figure.title, description)
+}
+
+fn height(panel: &Panel, panels: usize) -> f64 {
+    let titled = if panel.title.is_empty() { 0.0 } else { LEGEND_LINE };
+    if panel.is_pie() {
+        return 260.0 + titled;
+    }
+    match panel.y.names() {
+        Some(rows) => titled + 56.0 + (rows.len() as f64 * ROW_HEIGHT).clamp(40.0, 4_000.0),
+        None if panels > 1 => titled + PANEL_HEIGHT * 0.8,
+        None => titled + PANEL_HEIGHT,
+    }
+}
+
+fn draw_panel(paper: &mut Paper, panel: &Panel, rect: Rect, figure: &Figure, number: usize) {
+    let rect = if panel.title.is_empty() {
+        rect
+    } else {
+        paper.bold(rect.x, rect.y + 13.0, &panel.title, TEXT);
+        rect.without_top(LEGEND_LINE)
+    };
+    if panel.is_empty() {
+        paper.text(rect.middle(), rect.y + rect.height / 2.0, "nothing to show", Anchor::Middle);
+    } else if panel.is_pie() {
+        pie::draw(paper, panel, rect);
+    } else {
+        // Panels on one axis begin and end at the same places; the lowest says where that is.
+        let shared = figure.arrangement == Arrangement::Stacked && figure.panels.len() > 1;
+        let last = number + 1 == figure.panels.len();
+        let (mut x, y) = measure::axes(panel);
+        if shared {
+            x = measure::shared(&figure.panels);
+        }
+        let left = if shared {
+            figure.panels.iter().map(|panel| frame::left_margin(panel, rect.width)).fold(0.0, f64::max)
+        } else {
+            frame::left_margin(panel, rect.width)
+        };
+        let frame = Frame::new(panel, x, y, rect, left, !shared || last);
+        frame.draw_axes(paper);
+        marks::draw(paper, &frame);
+    }
+}
+
+/// Names what is drawn, once for all panels; returns where the charts begin.
+fn legend(paper: &mut Paper, figure: &Figure, width: f64, top: f64) -> f64 {
+    let mut named: Vec<(&str, &str)> = Vec::new();
+    for series in figure.panels.iter().filter(|panel| !panel.is_pie()).flat_map(|panel| &panel.series) {
+        let entry = (series.name.as_str(), series.hue.hex());
+        if !series.name.is_empty() && !series.hidden && !series.data.is_empty() && !named.contains(&entry) {
+            named.push(entry);
+        }
+    }
+    if named.len() < 2 {
+        return top;
+    }
+    let (mut x, mut y) = (16.0, top + 12.0);
+    for (name, color) in named {
+        let name = crate::names::fitted(name, 40);
+        let needed = 30.0 + width_of(&name, TEXT);
+        if x + needed > width && x > 16.0 {
+            (x, y) = (16.0, y + LEGEND_LINE);
+        }
+        paper.rect(Rect { x, y: y - 9.0, width: 10.0, height: 10.0 }, color, 1.0, "");
+        paper.text(x + 15.0, y, &name, Anchor::Start);
+        x += needed;
+    }
+    y + 12.0
+}

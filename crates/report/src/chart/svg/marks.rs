@@ -1,0 +1,245 @@
+//! The series of a panel: bars, lines, points, boxes, cells and stretches.
+
+use std::fmt::Write as _;
+
+use gpuscope_figure::{Course, Data, FiveNumbers, Series, Unit};
+
+use super::frame::Frame;
+use super::paper::{Anchor, Paper, Rect, TEXT, width_of};
+use crate::units;
+
+/// A bar takes this much of its place.
+const BAR: f64 = 0.72;
+/// A line has no more points than this for each unit of width: more cannot be seen, and make a heavy file.
+const POINTS_PER_PIXEL: f64 = 2.0;
+
+pub(super) fn draw(paper: &mut Paper, frame: &Frame<'_>) {
+    let panel = frame.panel;
+    let shown: Vec<&Series> = panel.series.iter().filter(|series| !series.hidden).collect();
+    let beside = if panel.stacked { 1 } else { shown.iter().filter(|series| stands(series)).count().max(1) };
+    let (mut place, mut stacks) = (0, Vec::new());
+    for series in shown {
+        match &series.data {
+            Data::Bars { .. } => {
+                draw_bars(paper, frame, series, (place, beside), panel.stacked.then_some(&mut stacks));
+            }
+            Data::Boxes(boxes) => draw_boxes(paper, frame, series, boxes, (place, beside)),
+            Data::Line { .. } => draw_line(paper, frame, series),
+            Data::Points { x, y, sizes } => draw_points(paper, frame, series, (x, y), sizes),
+            Data::Cells(values) => draw_cells(paper, frame, series, values),
+            Data::Stretches { lanes, from, to } => draw_stretches(paper, frame, series, lanes, (from, to)),
+            Data::Slices(_) => {}
+        }
+        place += usize::from(stands(series) && !panel.stacked);
+    }
+}
+
+/// Whether a series takes a place beside the others of its category.
+fn stands(series: &Series) -> bool {
+    matches!(series.data, Data::Bars { .. } | Data::Boxes(_))
+}
+
+fn note(series: &Series, i: usize, value: f64, unit: Unit) -> String {
+    let said = units::float(value, unit);
+    let unit = if unit == Unit::Percent { " %" } else { "" };
+    let name = if series.name.is_empty() { String::new() } else { format!("{}: ", series.name) };
+    match series.notes.get(i) {
+        Some(note) if !note.is_empty() => format!("{name}{said}{unit} · {note}"),
+        _ => format!("{name}{said}{unit}"),
+    }
+}
+
+fn draw_bars(
+    paper: &mut Paper,
+    frame: &Frame<'_>,
+    series: &Series,
+    (place, beside): (usize, usize),
+    mut stacks: Option<&mut Vec<(f64, f64)>>,
+) {
+    let Data::Bars { values, reach, bases } = &series.data else { return };
+    let horizontal = frame.panel.y.names().is_some();
+    let unit = if horizontal { frame.panel.x.unit } else { frame.panel.y.unit };
+    let thick = frame.slot(horizontal) * BAR / beside as f64;
+    let along = |value: f64| if horizontal { frame.x(value) } else { frame.y(value) };
+    for (i, value) in values.iter().enumerate().filter_map(|(i, value)| Some((i, (*value)?))) {
+        let from = match &mut stacks {
+            Some(stacks) => {
+                stacks.resize(stacks.len().max(i + 1), (0.0, 0.0));
+                let stack = if value < 0.0 { &mut stacks[i].0 } else { &mut stacks[i].1 };
+                std::mem::replace(stack, *stack + value)
+            }
+            None => bases.get(i).copied().unwrap_or(0.0),
+        };
+        let begin = if from == 0.0 { frame.base(horizontal) } else { along(from) };
+        let end = along(from + value);
+        let middle = if horizontal { frame.y(i as f64) } else { frame.x(i as f64) };
+        let side = middle + (place as f64 - beside as f64 / 2.0) * thick;
+        let (near, far) = (begin.min(end), begin.max(end));
+        let rect = if horizontal {
+            Rect { x: near, y: side, width: far - near, height: thick }
+        } else {
+            Rect { x: side, y: near, width: thick, height: far - near }
+        };
+        paper.rect(rect, series.hue.hex(), 1.0, &note(series, i, value, unit));
+        if let Some((least, most)) = reach.get(i) {
+            draw_whisker(paper, horizontal, side + thick / 2.0, (along(*least), along(*most)));
+        }
+        let single = beside == 1 && stacks.is_none() && bases.is_empty();
+        if horizontal && single && reach.is_empty() {
+            let (said, room) = (units::float(value, unit), frame.plot.right() - far);
+            let (x, anchor) = if width_of(&said, TEXT) + 8.0 < room {
+                (far + 5.0, Anchor::Start)
+            } else {
+                (frame.plot.right(), Anchor::End)
+            };
+            paper.text(x, middle + 4.0, &said, anchor);
+        }
+    }
+}
+
+fn draw_whisker(paper: &mut Paper, horizontal: bool, middle: f64, (from, to): (f64, f64)) {
+    let ink = paper.ink();
+    let point = |along: f64, across: f64| if horizontal { (along, across) } else { (across, along) };
+    paper.line(point(from, middle), point(to, middle), ink, 0.8);
+    for end in [from, to] {
+        paper.line(point(end, middle - 4.0), point(end, middle + 4.0), ink, 0.8);
+    }
+}
+
+fn draw_boxes(
+    paper: &mut Paper,
+    frame: &Frame<'_>,
+    series: &Series,
+    boxes: &[Option<FiveNumbers>],
+    (place, beside): (usize, usize),
+) {
+    let horizontal = frame.panel.y.names().is_some();
+    let unit = if horizontal { frame.panel.x.unit } else { frame.panel.y.unit };
+    let thick = (frame.slot(horizontal) * BAR / beside as f64).min(48.0);
+    let along = |value: f64| if horizontal { frame.x(value) } else { frame.y(value) };
+    for (i, numbers) in boxes.iter().enumerate().filter_map(|(i, numbers)| Some((i, (*numbers)?))) {
+        let middle = if horizontal { frame.y(i as f64) } else { frame.x(i as f64) };
+        let middle = middle + (place as f64 - (beside as f64 - 1.0) / 2.0) * thick;
+        draw_whisker(paper, horizontal, middle, (along(numbers.least), along(numbers.most)));
+        let (from, to) = (along(numbers.first_quartile), along(numbers.third_quartile));
+        let (near, far) = (from.min(to), from.max(to).max(from.min(to) + 1.0));
+        let half = thick * 0.4;
+        let rect = if horizontal {
+            Rect { x: near, y: middle - half, width: far - near, height: half * 2.0 }
+        } else {
+            Rect { x: middle - half, y: near, width: half * 2.0, height: far - near }
+        };
+        paper.rect(rect, series.hue.hex(), 0.85, &note(series, i, numbers.median, unit));
+        let at = along(numbers.median);
+        let point = |across: f64| if horizontal { (at, across) } else { (across, at) };
+        paper.line(point(middle - half), point(middle + half), "#ffffff", 1.0);
+    }
+}
+
+fn draw_line(paper: &mut Paper, frame: &Frame<'_>, series: &Series) {
+    let Data::Line { x, y, course, filled } = &series.data else { return };
+    let kept = thinned(frame, x, y);
+    let (mut path, mut before) = (String::new(), None);
+    for &i in &kept {
+        let (px, py) = (frame.x(x[i]), frame.y(y[i]));
+        let stays = *course == Course::Stays;
+        // Writing to a string cannot fail.
+        let _ = match before {
+            None => write!(path, "M{px:.1} {py:.1}"),
+            Some(before) if stays => write!(path, "L{px:.1} {before:.1}L{px:.1} {py:.1}"),
+            Some(_) => write!(path, "L{px:.1} {py:.1}"),
+        };
+        before = Some(py);
+    }
+    let color = series.hue.hex();
+    if *filled && let (Some(&first), Some(&last)) = (kept.first(), kept.last()) {
+        let foot = frame.base(false);
+        let closed = format!("{path}L{:.1} {foot:.1}L{:.1} {foot:.1}Z", frame.x(x[last]), frame.x(x[first]));
+        paper.path(&closed, "none", Some((color, 0.25)), "");
+    }
+    paper.path(&path, color, None, &series.name);
+}
+
+/// Of the points that share a column of pixels: the first, the lowest, the highest and the last.
+fn thinned(frame: &Frame<'_>, x: &[f64], y: &[f64]) -> Vec<usize> {
+    let count = x.len().min(y.len());
+    if count as f64 <= frame.plot.width * POINTS_PER_PIXEL {
+        return (0..count).collect();
+    }
+    let mut kept = Vec::new();
+    let column = |i: usize| (frame.x(x[i]) * POINTS_PER_PIXEL / 2.0) as i64;
+    let mut from = 0;
+    while from < count {
+        let to = (from..count).find(|i| column(*i) != column(from)).unwrap_or(count);
+        let by_height = |a: &usize, b: &usize| y[*a].total_cmp(&y[*b]);
+        let lowest = (from..to).min_by(by_height).unwrap_or(from);
+        let highest = (from..to).max_by(by_height).unwrap_or(from);
+        let mut here = [from, lowest, highest, to - 1];
+        here.sort_unstable();
+        kept.extend(here);
+        from = to;
+    }
+    kept.dedup();
+    kept
+}
+
+fn draw_points(
+    paper: &mut Paper,
+    frame: &Frame<'_>,
+    series: &Series,
+    (x, y): (&[f64], &[f64]),
+    sizes: &[f64],
+) {
+    let largest = sizes.iter().copied().fold(0.0, f64::max);
+    for (i, (vx, vy)) in x.iter().zip(y).enumerate() {
+        let share = sizes.get(i).map_or(0.15, |size| if largest > 0.0 { size / largest } else { 0.0 });
+        let radius = 2.0 + 14.0 * share.max(0.0).sqrt();
+        let said = note(series, i, *vy, frame.panel.y.unit);
+        paper.circle(frame.x(*vx), frame.y(*vy), radius, series.hue.hex(), 0.75, &said);
+    }
+}
+
+fn draw_cells(paper: &mut Paper, frame: &Frame<'_>, series: &Series, values: &[Option<f64>]) {
+    let (Some(columns), Some(rows)) = (frame.panel.x.names(), frame.panel.y.names()) else { return };
+    let known = || values.iter().flatten().copied().filter(|value| value.is_finite());
+    let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
+    let (width, height) = (frame.slot(false), frame.slot(true));
+    // A thin line between cells as long as there is room for it.
+    let gap = if width > 6.0 && height > 6.0 { 1.0 } else { 0.0 };
+    for (i, value) in values.iter().enumerate().take(rows.len() * columns.len()) {
+        let Some(value) = *value else { continue };
+        let (row, column) = (i / columns.len(), i % columns.len());
+        let share = if most > least { (value - least) / (most - least) } else { 1.0 };
+        let rect = Rect {
+            x: frame.x(column as f64) - width / 2.0,
+            y: frame.y(row as f64) - height / 2.0,
+            width: width - gap,
+            height: height - gap,
+        };
+        let said = note(series, i, value, series_unit(frame));
+        let said = format!("{} · {}: {said}", rows[row], columns[column]);
+        paper.rect(rect, series.hue.hex(), 0.08 + 0.92 * share, &said);
+    }
+}
+
+/// Cells have a unit of their own: that of the vertical axis, whose categories need none.
+fn series_unit(frame: &Frame<'_>) -> Unit {
+    frame.panel.y.unit
+}
+
+fn draw_stretches(
+    paper: &mut Paper,
+    frame: &Frame<'_>,
+    series: &Series,
+    lanes: &[usize],
+    (from, to): (&[f64], &[f64]),
+) {
+    let thick = frame.slot(true) * BAR;
+    for (i, ((lane, from), to)) in lanes.iter().zip(from).zip(to).enumerate() {
+        let (x, end) = (frame.x(*from), frame.x(*to));
+        let rect =
+            Rect { x, y: frame.y(*lane as f64) - thick / 2.0, width: (end - x).max(0.5), height: thick };
+        let said = note(series, i, to - from, frame.panel.x.unit);
+        paper.rect(rect, series.hue.hex(), 0.85, &said);
+    }
+}

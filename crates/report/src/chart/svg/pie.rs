@@ -1,0 +1,62 @@
+//! A pie with its names beside it: slices from noon, clockwise, in the order given.
+
+use std::f64::consts::TAU;
+
+use gpuscope_figure::{Data, Panel, Slice};
+
+use super::paper::{Anchor, Paper, Rect};
+use crate::names;
+use crate::units;
+
+pub(super) fn draw(paper: &mut Paper, panel: &Panel, rect: Rect) {
+    let slices = panel.series.iter().find_map(|series| match &series.data {
+        Data::Slices(slices) => Some(slices),
+        _ => None,
+    });
+    let Some(slices) = slices else { return };
+    let slices: Vec<&Slice> = slices.iter().filter(|slice| slice.value > 0.0).collect();
+    let whole: f64 = slices.iter().map(|slice| slice.value).sum();
+    let radius = (rect.height / 2.0 - 10.0).min(rect.width / 4.0);
+    let (cx, cy) = (rect.x + radius + 10.0, rect.y + rect.height / 2.0);
+    let mut turned = 0.0;
+    for slice in &slices {
+        let share = slice.value / whole;
+        let said = format!("{}: {}", slice.name, said(slice, share, panel));
+        sector(paper, (cx, cy), radius, (turned, turned + share), slice, &said);
+        turned += share;
+    }
+    let line = (rect.height / slices.len().max(1) as f64).min(20.0);
+    let top = cy - line * (slices.len() as f64 - 1.0) / 2.0;
+    let left = cx + radius + 24.0;
+    let room = ((rect.right() - left - 120.0) / 7.5).max(8.0) as usize;
+    for (i, slice) in slices.iter().enumerate() {
+        let y = top + i as f64 * line;
+        paper.rect(Rect { x: left, y: y - 9.0, width: 10.0, height: 10.0 }, slice.hue.hex(), 1.0, "");
+        let name = names::fitted(&slice.name, room);
+        let text = format!("{name} · {}", said(slice, slice.value / whole, panel));
+        paper.text(left + 16.0, y, &text, Anchor::Start);
+    }
+}
+
+fn said(slice: &Slice, share: f64, panel: &Panel) -> String {
+    format!("{:.1} % · {}", share * 100.0, units::float(slice.value, panel.y.unit))
+}
+
+fn sector(
+    paper: &mut Paper,
+    (cx, cy): (f64, f64),
+    radius: f64,
+    (from, to): (f64, f64),
+    slice: &Slice,
+    note: &str,
+) {
+    if to - from > 0.9999 {
+        return paper.circle(cx, cy, radius, slice.hue.hex(), 1.0, note);
+    }
+    let at = |turn: f64| (cx + radius * (turn * TAU).sin(), cy - radius * (turn * TAU).cos());
+    let ((x1, y1), (x2, y2)) = (at(from), at(to));
+    let large = u8::from(to - from > 0.5);
+    let path =
+        format!("M{cx:.1} {cy:.1}L{x1:.2} {y1:.2}A{radius:.1} {radius:.1} 0 {large} 1 {x2:.2} {y2:.2}Z");
+    paper.path(&path, "#ffffff", Some((slice.hue.hex(), 1.0)), note);
+}

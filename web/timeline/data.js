@@ -1,0 +1,155 @@
+// The events of a timeline in typed arrays, decoded once from the bytes in the page.
+
+import { Varints } from "../lib/packed.js";
+
+/**
+ * Slices of one row: they never overlap, and are in order of time.
+ * @typedef {object} Lane
+ * @property {number} count
+ * @property {number} first the number of its first slice in the whole timeline
+ * @property {Float64Array} start ns since the timeline's start
+ * @property {Float64Array} end
+ * @property {Uint32Array} name
+ * @property {Uint8Array} kind
+ * @property {Uint32Array} note
+ */
+
+/**
+ * @typedef {object} Counter
+ * @property {string} unit
+ * @property {Float64Array} time
+ * @property {Float64Array} value
+ * @property {number} most
+ */
+
+/**
+ * @typedef {object} Track
+ * @property {string} title
+ * @property {string} group
+ * @property {"gpu" | "host" | "counter" | "steps"} sort
+ * @property {Lane[]} lanes
+ * @property {Counter | null} counter
+ */
+
+/**
+ * @typedef {object} Timeline
+ * @property {number} length ns
+ * @property {string[]} names
+ * @property {string[]} notes
+ * @property {string[]} kinds
+ * @property {Track[]} tracks
+ * @property {Uint32Array} arrowFrom numbers of slices, by the slice they end at
+ * @property {Uint32Array} arrowTo
+ * @property {number} slices
+ * @property {string} leftOut what is not here, in words
+ */
+
+/**
+ * The page's bytes: the length of a header, the header as JSON, and columns of varints.
+ * @param {Uint8Array} bytes
+ * @returns {Timeline}
+ */
+export function decode(bytes) {
+  const length = new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(4, 4 + length)));
+  const columns = new Varints(bytes, 4 + length);
+  /** @type {Track[]} */
+  const tracks = [];
+  let slices = 0;
+  for (const { title, group, sort, lanes, points, unit } of header.tracks) {
+    /** @type {Track} */
+    const track = { title, group, sort, lanes: [], counter: null };
+    for (const count of lanes ?? []) {
+      track.lanes.push(readLane(columns, count, slices));
+      slices += count;
+    }
+    if (points) track.counter = readCounter(columns, points, unit);
+    tracks.push(track);
+  }
+  const arrowFrom = new Uint32Array(header.arrows);
+  const arrowTo = new Uint32Array(header.arrows);
+  for (let i = 0, to = 0; i < header.arrows; i++) {
+    to += columns.next();
+    arrowTo[i] = to;
+    arrowFrom[i] = to - columns.signed();
+  }
+  const { length_ns, names, notes, kinds, left_out } = header;
+  return { length: length_ns, names, notes, kinds, tracks, arrowFrom, arrowTo, slices, leftOut: left_out };
+}
+
+/**
+ * @param {Varints} columns
+ * @param {number} count
+ * @param {number} first
+ * @returns {Lane}
+ */
+function readLane(columns, count, first) {
+  const lane = {
+    count,
+    first,
+    start: new Float64Array(count),
+    end: new Float64Array(count),
+    name: new Uint32Array(count),
+    kind: new Uint8Array(count),
+    note: new Uint32Array(count),
+  };
+  for (let i = 0, end = 0; i < count; i++) {
+    lane.start[i] = end + columns.next();
+    lane.end[i] = end = lane.start[i] + columns.next();
+  }
+  for (let i = 0; i < count; i++) lane.name[i] = columns.next();
+  for (let i = 0; i < count; i++) lane.kind[i] = columns.next();
+  for (let i = 0; i < count; i++) lane.note[i] = columns.next();
+  return lane;
+}
+
+/**
+ * @param {Varints} columns
+ * @param {number} points
+ * @param {string} unit
+ * @returns {Counter}
+ */
+function readCounter(columns, points, unit) {
+  const time = new Float64Array(points);
+  const value = new Float64Array(points);
+  let most = 0;
+  for (let i = 0, at = 0; i < points; i++) time[i] = at += columns.next();
+  for (let i = 0, now = 0; i < points; i++) {
+    value[i] = now += columns.signed();
+    most = Math.max(most, now);
+  }
+  return { unit, time, value, most };
+}
+
+/**
+ * The first slice that ends after this time.
+ * @param {Float64Array} ends
+ * @param {number} time
+ */
+export function firstAfter(ends, time) {
+  let low = 0;
+  let high = ends.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (ends[middle] > time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/**
+ * Where a slice is, by its number.
+ * @param {Timeline} timeline
+ * @param {number} slice
+ * @returns {{track: number, lane: number, index: number} | null}
+ */
+export function locate(timeline, slice) {
+  for (let track = 0; track < timeline.tracks.length; track++) {
+    const lanes = timeline.tracks[track].lanes;
+    for (let lane = 0; lane < lanes.length; lane++) {
+      const index = slice - lanes[lane].first;
+      if (index >= 0 && index < lanes[lane].count) return { track, lane, index };
+    }
+  }
+  return null;
+}

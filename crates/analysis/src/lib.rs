@@ -36,6 +36,7 @@ pub mod stragglers;
 mod syncs;
 pub mod temporal;
 mod text;
+pub mod timeline;
 mod weighted;
 pub mod whatif;
 
@@ -69,6 +70,7 @@ pub use quality::quality;
 pub use queue::Queue;
 pub use stragglers::Stragglers;
 pub use temporal::Temporal;
+pub use timeline::Timeline;
 pub use whatif::WhatIf;
 
 /// A question that can be put to many ranks: each rank answers from its own trace alone, small things only

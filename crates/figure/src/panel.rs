@@ -2,7 +2,7 @@
 
 use gpuscope_table::Unit;
 
-use crate::{Data, Hue, Series};
+use crate::{Data, Hue, Series, Slice};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
@@ -83,8 +83,12 @@ impl Panel {
     }
 
     /// A pie has no axes.
-    pub fn pie(slices: Series) -> Panel {
-        Panel::new(Axis::new("", Unit::None), Axis::new("", Unit::None)).with(slices)
+    pub fn pie(slices: Vec<Slice>, unit: Unit) -> Panel {
+        Panel::new(Axis::new("", Unit::None), Axis::new("", Unit::None)).with(Series::new(
+            "",
+            Hue::Idle,
+            Data::Slices { slices, unit },
+        ))
     }
 
     #[must_use]
@@ -116,6 +120,6 @@ impl Panel {
     }
 
     pub fn is_pie(&self) -> bool {
-        self.series.iter().any(|series| matches!(series.data, Data::Slices(_)))
+        self.series.iter().any(|series| matches!(series.data, Data::Slices { .. }))
     }
 }

@@ -1,5 +1,7 @@
 //! What is drawn on a pair of axes.
 
+use gpuscope_table::Unit;
+
 use crate::Hue;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -38,8 +40,14 @@ pub enum Data {
     },
     Boxes(Vec<Option<FiveNumbers>>),
     /// Row by row from the first category of the vertical axis.
-    Cells(Vec<Option<f64>>),
-    Slices(Vec<Slice>),
+    Cells {
+        values: Vec<Option<f64>>,
+        unit: Unit,
+    },
+    Slices {
+        slices: Vec<Slice>,
+        unit: Unit,
+    },
     /// Stretches of the horizontal axis in the lanes that are the categories of the vertical one.
     Stretches {
         lanes: Vec<usize>,
@@ -127,10 +135,10 @@ impl Series {
 impl Data {
     pub fn is_empty(&self) -> bool {
         match self {
-            Data::Bars { values, .. } | Data::Cells(values) => values.iter().all(Option::is_none),
+            Data::Bars { values, .. } | Data::Cells { values, .. } => values.iter().all(Option::is_none),
             Data::Line { x, .. } | Data::Points { x, .. } => x.is_empty(),
             Data::Boxes(boxes) => boxes.iter().all(Option::is_none),
-            Data::Slices(slices) => slices.iter().all(|slice| slice.value <= 0.0),
+            Data::Slices { slices, .. } => slices.iter().all(|slice| slice.value <= 0.0),
             Data::Stretches { lanes, .. } => lanes.is_empty(),
         }
     }

@@ -14,6 +14,8 @@ const TIMES: Sizes = &[("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
 const BYTES: Sizes = &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
 const COUNTS: Sizes = &[("", 1.0), ("thousand", 1e3), ("million", 1e6), ("billion", 1e9)];
 
+const AIR: f64 = 0.06;
+
 impl Shown {
     /// The largest unit in which the largest value is at least one.
     pub(crate) fn for_largest(unit: Unit, largest: f64) -> Shown {
@@ -83,8 +85,8 @@ impl Measure {
             Scale::Fitted | Scale::Linear => {
                 let (from, to) = (least.min(0.0), most.max(0.0));
                 let to = if to > from { to } else { from + shown.divisor };
-                // A little air above the highest bar, and below the lowest.
-                let air = (to - from) * 0.05;
+                // A little air beyond the longest bar, which has its value written there.
+                let air = (to - from) * AIR;
                 Measured::Linear {
                     from: if from < 0.0 { from - air } else { 0.0 },
                     to: if to > 0.0 { to + air } else { 0.0 },
@@ -203,7 +205,7 @@ fn values(panel: &Panel, horizontal: bool) -> impl Iterator<Item = f64> {
                 values.extend(boxes.iter().flatten().flat_map(|numbers| [numbers.least, numbers.most]));
             }
             Data::Stretches { from, to, .. } => values.extend(from.iter().chain(to)),
-            Data::Cells(_) | Data::Slices(_) => {}
+            Data::Cells { .. } | Data::Slices { .. } => {}
         }
     }
     values.extend(stacks.into_iter().flat_map(|(least, most)| [least, most]));

@@ -48,15 +48,18 @@ fn boxes_cells_and_pies_keep_their_numbers() {
         (&json!([1]), &json!([2.0]), &json!("legendonly"))
     );
 
-    let heat = Panel::new(Axis::categories("step", ["1", "2"]), Axis::categories("rank", ["0", "1"]))
-        .with(Series::new("period", Hue::Critical, Data::Cells(vec![Some(1.0), Some(2.0), None, Some(4.0)])));
+    let heat = Panel::new(Axis::categories("step", ["1", "2"]), Axis::categories("rank", ["0", "1"])).with(
+        Series::new(
+            "period",
+            Hue::Critical,
+            Data::Cells { values: vec![Some(1.0), Some(2.0), None, Some(4.0)], unit: Unit::Ns },
+        ),
+    );
     let heat = &figure(&Figure::new("steps", "Steps", heat))["data"][0];
     assert_eq!(heat["z"], json!([[1.0, 2.0], [null, 4.0]]));
     assert_eq!(heat["colorscale"][0][1], "rgba(213,94,0,0.08)");
 
     let slices = vec![Slice { name: "compute".into(), value: 3.0, hue: Hue::Compute }];
-    let pie =
-        &figure(&Figure::new("types", "Types", Panel::pie(Series::new("", Hue::Idle, Data::Slices(slices)))))
-            ["data"][0];
+    let pie = &figure(&Figure::new("types", "Types", Panel::pie(slices, Unit::Ns)))["data"][0];
     assert_eq!((&pie["values"], &pie["marker"]["colors"]), (&json!([3.0]), &json!(["#0072B2"])));
 }

@@ -1,6 +1,6 @@
 //! Each series as a trace.
 
-use gpuscope_figure::{Course, Data, FiveNumbers, Panel, Series, Slice};
+use gpuscope_figure::{Course, Data, FiveNumbers, Panel, Series, Slice, Unit};
 use serde_json::{Value, json};
 
 use super::Place;
@@ -27,7 +27,7 @@ pub(super) fn of(
                 })
             }
             Data::Points { x: xs, y: ys, sizes } => points(xs, ys, sizes, (x, y)),
-            Data::Cells(values) => cells(panel, series, values),
+            Data::Cells { values, unit } => cells(panel, series, values, *unit),
             Data::Stretches { lanes, from, to } => {
                 let lengths: Vec<f64> = from.iter().zip(to).map(|(from, to)| to - from).collect();
                 json!({
@@ -35,7 +35,7 @@ pub(super) fn of(
                     "base": scaled(from, &x.shown), "width": 0.72,
                 })
             }
-            Data::Slices(slices) => return pie(panel, slices, place),
+            Data::Slices { slices, unit } => return pie(slices, *unit, place),
         };
         trace["name"] = json!(plain(&series.name));
         trace["legendgroup"] = trace["name"].clone();
@@ -60,7 +60,7 @@ fn paint(trace: &mut Value, series: &Series) {
     match &series.data {
         Data::Line { .. } => trace["line"]["color"] = color,
         Data::Boxes(_) => (trace["marker"], trace["line"]) = (json!({"color": color}), json!({"width": 1.5})),
-        Data::Cells(_) | Data::Slices(_) => {}
+        Data::Cells { .. } | Data::Slices { .. } => {}
         _ => trace["marker"]["color"] = color,
     }
 }
@@ -92,8 +92,8 @@ fn say(trace: &mut Value, panel: &Panel, series: &Series) {
     trace["hoverinfo"] = json!("text+name");
 }
 
-fn percent(unit: gpuscope_figure::Unit) -> &'static str {
-    if unit == gpuscope_figure::Unit::Percent { " %" } else { "" }
+fn percent(unit: Unit) -> &'static str {
+    if unit == Unit::Percent { " %" } else { "" }
 }
 
 fn bars(
@@ -154,10 +154,10 @@ fn points(xs: &[f64], ys: &[f64], sizes: &[f64], (x, y): (&Measure, &Measure)) -
     })
 }
 
-fn cells(panel: &Panel, series: &Series, values: &[Option<f64>]) -> Value {
+fn cells(panel: &Panel, series: &Series, values: &[Option<f64>], unit: Unit) -> Value {
     let columns = panel.x.names().map_or(1, <[String]>::len).max(1);
     let largest = values.iter().flatten().copied().fold(0.0, f64::max);
-    let shown = Shown::for_largest(panel.y.unit, largest);
+    let shown = Shown::for_largest(unit, largest);
     let scaled: Vec<Option<f64>> =
         values.iter().map(|value| value.map(|value| value / shown.divisor)).collect();
     let rows: Vec<&[Option<f64>]> = scaled.chunks(columns).collect();
@@ -175,11 +175,11 @@ fn faded(hex: &str) -> String {
     format!("rgba({},{},{},0.08)", part(1), part(3), part(5))
 }
 
-fn pie(panel: &Panel, slices: &[Slice], place: &Place) -> Value {
+fn pie(slices: &[Slice], unit: Unit, place: &Place) -> Value {
     let slices: Vec<&Slice> = slices.iter().filter(|slice| slice.value > 0.0).collect();
     let said: Vec<String> = slices
         .iter()
-        .map(|slice| format!("{}<br>{}", plain(&slice.name), units::float(slice.value, panel.y.unit)))
+        .map(|slice| format!("{}<br>{}", plain(&slice.name), units::float(slice.value, unit)))
         .collect();
     json!({
         "type": "pie", "sort": false, "direction": "clockwise", "textinfo": "percent",

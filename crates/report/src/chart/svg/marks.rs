@@ -10,13 +10,15 @@ use crate::units;
 
 /// A bar takes this much of its place.
 const BAR: f64 = 0.72;
+const WIDEST_BAR: f64 = 90.0;
 /// A line has no more points than this for each unit of width: more cannot be seen, and make a heavy file.
 const POINTS_PER_PIXEL: f64 = 2.0;
 
 pub(super) fn draw(paper: &mut Paper, frame: &Frame<'_>) {
     let panel = frame.panel;
     let shown: Vec<&Series> = panel.series.iter().filter(|series| !series.hidden).collect();
-    let beside = if panel.stacked { 1 } else { shown.iter().filter(|series| stands(series)).count().max(1) };
+    let overlaid = panel.stacked || shown.iter().any(|series| is_waterfall(series));
+    let beside = if overlaid { 1 } else { shown.iter().filter(|series| stands(series)).count().max(1) };
     let (mut place, mut stacks) = (0, Vec::new());
     for series in shown {
         match &series.data {
@@ -26,17 +28,22 @@ pub(super) fn draw(paper: &mut Paper, frame: &Frame<'_>) {
             Data::Boxes(boxes) => draw_boxes(paper, frame, series, boxes, (place, beside)),
             Data::Line { .. } => draw_line(paper, frame, series),
             Data::Points { x, y, sizes } => draw_points(paper, frame, series, (x, y), sizes),
-            Data::Cells(values) => draw_cells(paper, frame, series, values),
+            Data::Cells { values, unit } => draw_cells(paper, frame, series, values, *unit),
             Data::Stretches { lanes, from, to } => draw_stretches(paper, frame, series, lanes, (from, to)),
-            Data::Slices(_) => {}
+            Data::Slices { .. } => {}
         }
-        place += usize::from(stands(series) && !panel.stacked);
+        place += usize::from(stands(series) && !overlaid);
     }
 }
 
 /// Whether a series takes a place beside the others of its category.
 fn stands(series: &Series) -> bool {
     matches!(series.data, Data::Bars { .. } | Data::Boxes(_))
+}
+
+/// Bars that begin where another ends share a place with those they hang from.
+fn is_waterfall(series: &Series) -> bool {
+    matches!(&series.data, Data::Bars { bases, .. } if !bases.is_empty())
 }
 
 fn note(series: &Series, i: usize, value: f64, unit: Unit) -> String {
@@ -59,7 +66,7 @@ fn draw_bars(
     let Data::Bars { values, reach, bases } = &series.data else { return };
     let horizontal = frame.panel.y.names().is_some();
     let unit = if horizontal { frame.panel.x.unit } else { frame.panel.y.unit };
-    let thick = frame.slot(horizontal) * BAR / beside as f64;
+    let thick = (frame.slot(horizontal) * BAR).min(WIDEST_BAR) / beside as f64;
     let along = |value: f64| if horizontal { frame.x(value) } else { frame.y(value) };
     for (i, value) in values.iter().enumerate().filter_map(|(i, value)| Some((i, (*value)?))) {
         let from = match &mut stacks {
@@ -87,12 +94,11 @@ fn draw_bars(
         let single = beside == 1 && stacks.is_none() && bases.is_empty();
         if horizontal && single && reach.is_empty() {
             let (said, room) = (units::float(value, unit), frame.plot.right() - far);
-            let (x, anchor) = if width_of(&said, TEXT) + 8.0 < room {
-                (far + 5.0, Anchor::Start)
+            if width_of(&said, TEXT) + 8.0 < room {
+                paper.text(far + 5.0, middle + 4.0, &said, Anchor::Start);
             } else {
-                (frame.plot.right(), Anchor::End)
-            };
-            paper.text(x, middle + 4.0, &said, anchor);
+                paper.on_color(far - 6.0, middle + 4.0, &said);
+            }
         }
     }
 }
@@ -199,7 +205,7 @@ fn draw_points(
     }
 }
 
-fn draw_cells(paper: &mut Paper, frame: &Frame<'_>, series: &Series, values: &[Option<f64>]) {
+fn draw_cells(paper: &mut Paper, frame: &Frame<'_>, series: &Series, values: &[Option<f64>], unit: Unit) {
     let (Some(columns), Some(rows)) = (frame.panel.x.names(), frame.panel.y.names()) else { return };
     let known = || values.iter().flatten().copied().filter(|value| value.is_finite());
     let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
@@ -216,15 +222,10 @@ fn draw_cells(paper: &mut Paper, frame: &Frame<'_>, series: &Series, values: &[O
             width: width - gap,
             height: height - gap,
         };
-        let said = note(series, i, value, series_unit(frame));
+        let said = note(series, i, value, unit);
         let said = format!("{} · {}: {said}", rows[row], columns[column]);
         paper.rect(rect, series.hue.hex(), 0.08 + 0.92 * share, &said);
     }
-}
-
-/// Cells have a unit of their own: that of the vertical axis, whose categories need none.
-fn series_unit(frame: &Frame<'_>) -> Unit {
-    frame.panel.y.unit
 }
 
 fn draw_stretches(

@@ -92,7 +92,7 @@ impl Paper {
             format!("fill=\"{fill}\" fill-opacity=\"{opacity}\"")
         });
         self.put(format_args!(
-            "<path d=\"{path}\" stroke=\"{stroke}\" stroke-linejoin=\"round\" {fill}{}",
+            "<path d=\"{path}\" stroke=\"{stroke}\" stroke-width=\"1.5\" stroke-linejoin=\"round\" {fill}{}",
             Noted(note, "path")
         ));
     }
@@ -103,6 +103,13 @@ impl Paper {
 
     pub(super) fn bold(&mut self, x: f64, y: f64, text: &str, size: f64) {
         self.words(x, y, text, Anchor::Start, size, " font-weight=\"bold\"");
+    }
+
+    /// Inside a bar, at its end.
+    pub(super) fn on_color(&mut self, x: f64, y: f64, text: &str) {
+        let ink = std::mem::replace(&mut self.ink, "#ffffff");
+        self.words(x, y, text, Anchor::End, TEXT, "");
+        self.ink = ink;
     }
 
     /// Around its anchor, against the clock.

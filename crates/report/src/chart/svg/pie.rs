@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use gpuscope_figure::{Data, Panel, Slice};
+use gpuscope_figure::{Data, Panel, Slice, Unit};
 
 use super::paper::{Anchor, Paper, Rect};
 use crate::names;
@@ -10,10 +10,10 @@ use crate::units;
 
 pub(super) fn draw(paper: &mut Paper, panel: &Panel, rect: Rect) {
     let slices = panel.series.iter().find_map(|series| match &series.data {
-        Data::Slices(slices) => Some(slices),
+        Data::Slices { slices, unit } => Some((slices, *unit)),
         _ => None,
     });
-    let Some(slices) = slices else { return };
+    let Some((slices, unit)) = slices else { return };
     let slices: Vec<&Slice> = slices.iter().filter(|slice| slice.value > 0.0).collect();
     let whole: f64 = slices.iter().map(|slice| slice.value).sum();
     let radius = (rect.height / 2.0 - 10.0).min(rect.width / 4.0);
@@ -21,7 +21,7 @@ pub(super) fn draw(paper: &mut Paper, panel: &Panel, rect: Rect) {
     let mut turned = 0.0;
     for slice in &slices {
         let share = slice.value / whole;
-        let said = format!("{}: {}", slice.name, said(slice, share, panel));
+        let said = format!("{}: {}", slice.name, said(slice, share, unit));
         sector(paper, (cx, cy), radius, (turned, turned + share), slice, &said);
         turned += share;
     }
@@ -33,13 +33,13 @@ pub(super) fn draw(paper: &mut Paper, panel: &Panel, rect: Rect) {
         let y = top + i as f64 * line;
         paper.rect(Rect { x: left, y: y - 9.0, width: 10.0, height: 10.0 }, slice.hue.hex(), 1.0, "");
         let name = names::fitted(&slice.name, room);
-        let text = format!("{name} · {}", said(slice, slice.value / whole, panel));
+        let text = format!("{name} · {}", said(slice, slice.value / whole, unit));
         paper.text(left + 16.0, y, &text, Anchor::Start);
     }
 }
 
-fn said(slice: &Slice, share: f64, panel: &Panel) -> String {
-    format!("{:.1} % · {}", share * 100.0, units::float(slice.value, panel.y.unit))
+fn said(slice: &Slice, share: f64, unit: Unit) -> String {
+    format!("{:.1} % · {}", share * 100.0, units::float(slice.value, unit))
 }
 
 fn sector(

@@ -1,0 +1,50 @@
+//! Numbers over time below the tracks: how long queues were, how much memory was taken, how many bytes were on their way.
+
+use std::collections::BTreeMap;
+
+use gpuscope_table::Unit;
+use gpuscope_trace::{Ns, View};
+
+use super::picture::{Counter, Track, TrackSort};
+use crate::Question;
+use crate::bandwidth::Bandwidth;
+use crate::memory::Memory;
+use crate::queue::Queue;
+
+pub(super) fn of(rank: u32, view: View<'_>, group: &str) -> Vec<Track> {
+    let queues = Queue { series: true, ..Queue::default() }.local(rank, view).into_iter().map(|queue| {
+        let points = queue.series.unwrap_or_default();
+        let points = points.into_iter().map(|point| (point.time_ns, point.length)).collect();
+        track(group, format!("queue, stream {}", queue.stream), Unit::Count, points)
+    });
+    let memory = Memory { series: true }.local(rank, view).devices.into_iter().map(|device| {
+        let points = device.series.unwrap_or_default();
+        let points = points.into_iter().map(|point| (point.time_ns, point.allocated_bytes)).collect();
+        track(group, format!("allocated, {}", device.device), Unit::Bytes, points)
+    });
+    let copies = Bandwidth { series: true }.local(rank, view).copies.into_iter().map(|kind| {
+        let mut changes: BTreeMap<Ns, i64> = BTreeMap::new();
+        for copy in kind.series.iter().flatten() {
+            *changes.entry(copy.start_ns).or_default() += copy.bytes;
+            *changes.entry(copy.start_ns + copy.dur_ns).or_default() -= copy.bytes;
+        }
+        let mut now = 0_i64;
+        let points = changes.into_iter().map(|(time, change)| {
+            now = now.saturating_add(change);
+            (time, now)
+        });
+        track(group, format!("in flight, {}", kind.kind), Unit::Bytes, points.collect())
+    });
+    queues.chain(memory).chain(copies).filter(|track| track.counter.is_some()).collect()
+}
+
+fn track(group: &str, title: String, unit: Unit, mut points: Vec<(Ns, i64)>) -> Track {
+    // Of several values at one instant the last one stays.
+    points.reverse();
+    points.dedup_by_key(|(time, _)| *time);
+    points.reverse();
+    let (time, value) = points.into_iter().unzip();
+    let counter = Counter { unit, time, value };
+    let counter = (!counter.time.is_empty()).then_some(counter);
+    Track { group: group.to_owned(), title, sort: TrackSort::Counter, lanes: Vec::new(), counter }
+}

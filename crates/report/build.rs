@@ -1,0 +1,95 @@
+//! Joins the ES modules of `web/` into one plain script for each page, in order of what they import: a page opened from
+//! disk cannot load modules, and a single script has a single hash for the page's policy.
+
+use std::collections::BTreeMap;
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// The module that each page begins with.
+const PAGES: [(&str, &str); 1] = [("timeline", "timeline/main.js")];
+
+fn main() {
+    let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
+    println!("cargo::rerun-if-changed={}", web.display());
+    for (page, entry) in PAGES {
+        let mut script = Script::default();
+        script.add(&web, &web.join(entry));
+        fs::write(out.join(format!("{page}.js")), script.finish()).expect("the build folder can be written");
+    }
+}
+
+#[derive(Default)]
+struct Script {
+    added: Vec<PathBuf>,
+    /// Names at the top of modules share one space once joined.
+    names: BTreeMap<String, PathBuf>,
+    text: String,
+}
+
+impl Script {
+    /// What a module imports comes before it.
+    fn add(&mut self, web: &Path, module: &Path) {
+        let module = module.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", module.display()));
+        if self.added.contains(&module) {
+            return;
+        }
+        self.added.push(module.clone());
+        let source = fs::read_to_string(&module).expect("canonical paths exist");
+        let (imports, body) = split(&source);
+        for import in imports {
+            self.add(web, &module.parent().expect("a file has a folder").join(import));
+        }
+        for name in names(&body) {
+            if let Some(other) = self.names.insert(name.clone(), module.clone()) {
+                panic!("{} and {} both have a `{name}` at the top", other.display(), module.display());
+            }
+        }
+        self.text.push_str(&body);
+    }
+
+    fn finish(self) -> String {
+        format!("\"use strict\";\n(() => {{\n{}}})();\n", self.text)
+    }
+}
+
+/// The paths a module imports, and its text without imports, exports and lines that are only comments.
+fn split(source: &str) -> (Vec<String>, String) {
+    let (mut imports, mut body, mut import) = (Vec::new(), String::new(), None::<String>);
+    let mut in_comment = false;
+    for line in source.lines() {
+        let trimmed = line.trim();
+        if import.is_some() || line.starts_with("import ") {
+            let text = import.take().unwrap_or_default() + trimmed;
+            match text.split_once(" from \"").filter(|_| text.ends_with("\";")) {
+                Some((_, path)) => imports.push(path.trim_end_matches("\";").to_owned()),
+                None => import = Some(text),
+            }
+            continue;
+        }
+        let comment = in_comment || trimmed.starts_with("/*") || trimmed.starts_with("//");
+        in_comment = (in_comment || trimmed.starts_with("/*")) && !trimmed.contains("*/");
+        // A comment at the head of a line may be followed by code, as a cast is.
+        if trimmed.is_empty()
+            || (comment && (in_comment || trimmed.ends_with("*/") || trimmed.starts_with("//")))
+        {
+            continue;
+        }
+        body.push_str(line.strip_prefix("export ").unwrap_or(line));
+        body.push('\n');
+    }
+    (imports, body)
+}
+
+/// What a joined text declares at the top.
+fn names(body: &str) -> Vec<String> {
+    let declared = |line: &str| {
+        let line = line.strip_prefix("async ").unwrap_or(line);
+        let rest =
+            ["function ", "class ", "const ", "let "].iter().find_map(|word| line.strip_prefix(word))?;
+        let name: String = rest.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
+        (!name.is_empty()).then_some(name)
+    };
+    body.lines().filter_map(declared).collect()
+}

@@ -1,0 +1,103 @@
+// Charts are painted as SVG before any script runs. When one comes into sight, plotly takes it over.
+
+import { theme } from "../lib/colors.js";
+import { unpack } from "../lib/packed.js";
+
+/**
+ * @typedef {{data: Record<string, any>[], layout: Record<string, any>}} Plot
+ * @typedef {{newPlot: (where: HTMLElement, data: object[], layout: object, config: object) => Promise<unknown>,
+ *   relayout: (where: HTMLElement, layout: object) => Promise<unknown>}} Plotly
+ */
+
+/** @type {Promise<Plotly> | null} */
+let library = null;
+/** @type {Promise<Record<string, Plot>> | null} */
+let plots = null;
+
+/** The library is inside the page, deflated; its hash is in the page's policy. */
+function plotly() {
+  library ??= unpack("plotly-library").then((bytes) => {
+    const script = document.createElement("script");
+    script.textContent = new TextDecoder().decode(bytes);
+    document.head.append(script);
+    return /** @type {{Plotly: Plotly}} */ (/** @type {unknown} */ (window)).Plotly;
+  });
+  return library;
+}
+
+function figures() {
+  plots ??= unpack("figures-data").then((bytes) => JSON.parse(new TextDecoder().decode(bytes)));
+  return plots;
+}
+
+export function watchCharts() {
+  const charts = /** @type {HTMLElement[]} */ ([...document.querySelectorAll("figure[data-figure]")]);
+  if (!charts.length) return;
+  const observer = new IntersectionObserver(
+    (entries) => {
+      for (const entry of entries.filter((entry) => entry.isIntersecting)) {
+        observer.unobserve(entry.target);
+        takeOver(/** @type {HTMLElement} */ (entry.target));
+      }
+    },
+    { rootMargin: "200px" },
+  );
+  charts.forEach((chart) => observer.observe(chart));
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", async () => {
+    const { relayout } = await plotly();
+    for (const drawn of document.querySelectorAll(".js-plotly-plot")) {
+      relayout(/** @type {HTMLElement} */ (drawn), { ...dress({}), ...axisColors(drawn) });
+    }
+  });
+}
+
+/** @param {HTMLElement} chart */
+async function takeOver(chart) {
+  const [library, all] = await Promise.all([plotly(), figures()]);
+  const plot = all[chart.dataset.figure ?? ""];
+  const svg = chart.querySelector("svg");
+  if (!plot || !svg) return;
+  const place = document.createElement("div");
+  const height = svg.getBoundingClientRect().height;
+  place.style.height = `${Math.max(height, 260)}px`;
+  svg.replaceWith(place);
+  await library.newPlot(place, plot.data, dress(plot.layout), {
+    responsive: true,
+    displaylogo: false,
+    toImageButtonOptions: { filename: chart.dataset.figure, scale: 2 },
+  });
+  chart.dataset.live = "true";
+}
+
+/** The page's own colours and type. @param {Record<string, any>} layout */
+function dress(layout) {
+  const colors = theme();
+  /** @type {Record<string, any>} */
+  const dressed = {
+    ...layout,
+    paper_bgcolor: "rgba(0,0,0,0)",
+    plot_bgcolor: "rgba(0,0,0,0)",
+    font: { family: "system-ui, sans-serif", size: 12, color: colors.ink },
+    margin: { l: 60, r: 20, t: 30, b: 45 },
+    hoverlabel: { align: "left" },
+    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },
+    transition: { duration: 0 },
+  };
+  for (const key of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
+    dressed[key] = { ...layout[key], gridcolor: colors.line, linecolor: colors.soft };
+  }
+  return dressed;
+}
+
+/** @param {Element} drawn */
+function axisColors(drawn) {
+  const { line, soft } = theme();
+  const layout = /** @type {{layout: Record<string, unknown>}} */ (/** @type {unknown} */ (drawn)).layout;
+  /** @type {Record<string, string>} */
+  const colors = {};
+  for (const key of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {
+    colors[`${key}.gridcolor`] = line;
+    colors[`${key}.linecolor`] = soft;
+  }
+  return colors;
+}

@@ -13,7 +13,18 @@ import { GUTTER, LANE } from "./layout.js";
 export const AXIS = 26;
 const FONT = "11px system-ui, sans-serif";
 /** Letters are about this wide; text that does not fit is cut. */
-const LETTER = 6.1;
+const LETTER = 6.5;
+
+/** So many shades tell how dense a pixel is. */
+const DENSITIES = 5;
+
+/**
+ * Pixels side by side that look the same.
+ * @typedef {{lane: Lane | null, slice: number, name: number, dense: number, left: number, right: number}} Run
+ */
+
+/** @type {Run} */
+const NO_RUN = { lane: null, slice: 0, name: -1, dense: 0, left: 0, right: -1 };
 
 export class Painter {
   /**
@@ -139,12 +150,15 @@ export class Painter {
     this.drawn.rows++;
     const pixel = (state.to - state.from) / (state.width - GUTTER);
     const height = LANE - 1;
+    let run = NO_RUN;
     let i = firstAfter(lane.end, state.from);
     while (i < lane.count && lane.start[i] < state.to) {
       const start = lane.start[i];
       const left = Math.max(this.x(start), GUTTER - 1);
       if (lane.end[i] - start >= pixel) {
         const right = Math.min(this.x(lane.end[i]), state.width + 1);
+        this.finish(run, y, height, host);
+        run = NO_RUN;
         this.paint(lane, i, host);
         context.fillRect(left, y, Math.max(right - left - 0.5, 1), height);
         this.drawn.rectangles++;
@@ -163,14 +177,34 @@ export class Painter {
         busy += long * stride;
         if (long > lane.end[longest] - lane.start[longest]) longest = at;
       }
-      this.paint(lane, longest, host);
-      context.globalAlpha *= Math.min(1, 0.35 + (0.65 * busy) / pixel);
-      context.fillRect(left, y, 1, height);
-      context.globalAlpha = 1;
-      this.drawn.rectangles++;
+      const dense = Math.ceil(Math.min(1, busy / pixel) * DENSITIES) / DENSITIES;
+      const like = run.name === lane.name[longest] && run.dense === dense && left - run.right < 1;
+      if (like) {
+        run.right = left + 1;
+      } else {
+        this.finish(run, y, height, host);
+        run = { lane, slice: longest, name: lane.name[longest], dense, left, right: left + 1 };
+      }
       i = next;
     }
+    this.finish(run, y, height, host);
     context.globalAlpha = 1;
+  }
+
+  /**
+   * Draws neighbouring pixels that look alike as one.
+   * @param {Run} run
+   * @param {number} y
+   * @param {number} height
+   * @param {boolean} host
+   */
+  finish(run, y, height, host) {
+    if (!run.lane) return;
+    this.paint(run.lane, run.slice, host);
+    this.context.globalAlpha *= 0.35 + 0.65 * run.dense;
+    this.context.fillRect(run.left, y, run.right - run.left, height);
+    this.context.globalAlpha = 1;
+    this.drawn.rectangles++;
   }
 
   /** @param {Lane} lane @param {number} i @param {boolean} host */

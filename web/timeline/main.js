@@ -73,7 +73,7 @@ class TimelinePage {
   }
 
   listen() {
-    window.addEventListener("resize", () => this.measure());
+    new ResizeObserver(() => this.measure()).observe(this.scroller);
     window.addEventListener("hashchange", () => this.open(location.hash));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", this.redraw);
     this.scroller.addEventListener("scroll", () => {

@@ -8,6 +8,8 @@
 //! those that overlap add up, and each rate is weighted by how long it lasted. Rates are added up as integers, so
 //! that nothing is left over when a copy ends. Memory sets, where their bytes are known, are in `sets`.
 
+mod figures;
+
 use std::collections::BTreeMap;
 
 use gpuscope_table::{Table, Tabular, Unit};

@@ -20,6 +20,7 @@
 //! the module `sm_fill` for the definition.
 
 mod by_step;
+mod figures;
 mod scopes;
 mod sweep;
 mod table;

@@ -12,6 +12,7 @@
 //! step, and without steps the whole trace.
 
 mod dag;
+mod figures;
 mod hta;
 mod path;
 mod table;

@@ -12,6 +12,7 @@
 //! `host_causes` says what the launching thread was doing, and `host_gaps` lists the longest one by one.
 
 mod causes;
+mod figures;
 mod gaps;
 mod table;
 

@@ -8,6 +8,7 @@
 //! limit the rest of each rank and type is one row `others`, whose figures are over all the launches it stands
 //! for. Sums are exact integers; only mean and deviation are floats.
 
+mod figures;
 mod types;
 
 use gpuscope_table::{Table, Tabular, Unit};

@@ -4,6 +4,8 @@
 //! of it during which a computation ran too (memory copies and sets hide nothing), `overlap_pct` their ratio:
 //! `null` where there was no communication.
 
+mod figures;
+
 use gpuscope_table::{Table, Tabular, Unit};
 use gpuscope_trace::{Kind, Ns, View};
 use serde::Serialize;

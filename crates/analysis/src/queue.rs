@@ -6,6 +6,8 @@
 //! observer would see. A queue as long as the driver allows holds up whoever launches next: `full_ns` is the time
 //! during which it was.
 
+mod figures;
+
 use std::collections::BTreeMap;
 
 use gpuscope_table::{Table, Tabular, Unit};

@@ -5,6 +5,8 @@
 //! time during which nothing ran, and `non_compute_ns` the rest: communication and memory traffic that no
 //! computation hid. The three make up `kernel_ns`, to the nanosecond.
 
+mod figures;
+
 use gpuscope_table::{Table, Tabular, Unit};
 use gpuscope_trace::{Interval, Kind, Ns, View};
 use serde::Serialize;

@@ -1,0 +1,54 @@
+//! Idle time by what the GPU waited for, and what the host did meanwhile.
+
+use gpuscope_figure::{Axis, Figure, Hue, Panel, Pictured, Series, Unit};
+use gpuscope_trace::Ns;
+
+use super::{DeviceIdle, IdleAnswer};
+
+impl Pictured for IdleAnswer {
+    fn figures(&self) -> Vec<Figure> {
+        let mut figures = vec![self.by_device(), self.by_cause()];
+        figures.retain(|figure| !figure.is_empty());
+        figures
+    }
+}
+
+impl IdleAnswer {
+    fn by_device(&self) -> Figure {
+        let part = |name: &str, hue: Hue, of: fn(&DeviceIdle) -> Ns| {
+            Series::bars(name, hue, self.devices.iter().map(|device| Some(of(device).as_f64())).collect())
+        };
+        let names = self.devices.iter().map(|idle| format!("rank {} · device {}", idle.rank, idle.device));
+        let panel = Panel::new(Axis::categories("", names), Axis::new("idle", Unit::Ns))
+            .stacked()
+            .with(part("nothing launched", Hue::Host, |device| device.host_ns))
+            .with(part("launching", Hue::Memset, |device| device.launch_ns))
+            .with(part("queued behind something else", Hue::Critical, |device| device.queued_ns))
+            .with(part("launch not recorded", Hue::Idle, |device| device.unlinked_ns));
+        Figure::new("idle", "What did idle GPUs wait for?", panel)
+    }
+
+    /// Over all ranks.
+    fn by_cause(&self) -> Figure {
+        let mut causes: Vec<(&str, f64)> = Vec::new();
+        for cause in &self.host_causes {
+            let (label, time) = (cause.cause.label(), cause.idle_ns.as_f64());
+            match causes.iter_mut().find(|(known, _)| *known == label) {
+                Some((_, sum)) => *sum += time,
+                None => causes.push((label, time)),
+            }
+        }
+        causes.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let values = causes.iter().map(|(_, time)| Some(*time)).collect();
+        let panel = Panel::new(
+            Axis::new("idle meanwhile", Unit::Ns),
+            Axis::categories("", causes.iter().map(|(label, _)| *label)),
+        )
+        .with(Series::bars("idle", Hue::Host, values));
+        let figure = Figure::new("idle_causes", "What did the host do while GPUs idled?", panel);
+        match causes.first() {
+            Some((first, _)) => figure.summary(format!("Most of it: {first}")),
+            None => figure,
+        }
+    }
+}

@@ -1,0 +1,23 @@
+//! Shares of time as stacked bars for each rank.
+
+use gpuscope_figure::{Axis, Figure, Hue, Panel, Pictured, Series, Unit};
+
+use super::{RankTemporal, TemporalAnswer};
+
+impl Pictured for TemporalAnswer {
+    fn figures(&self) -> Vec<Figure> {
+        let share = |name: &str, hue: Hue, of: fn(&RankTemporal) -> f64| {
+            Series::bars(name, hue, self.ranks.iter().map(|rank| Some(of(rank))).collect())
+        };
+        let panel = Panel::new(
+            Axis::categories("rank", self.ranks.iter().map(|rank| rank.rank.to_string())),
+            Axis::new("share of time", Unit::Percent),
+        )
+        .stacked()
+        .with(share("computing", Hue::Compute, |rank| rank.compute_pct))
+        .with(share("doing something else", Hue::Communication, |rank| rank.non_compute_pct))
+        .with(share("idle", Hue::Idle, |rank| rank.idle_pct));
+        let figure = Figure::new("temporal", "How much of the time did GPUs compute?", panel);
+        if figure.is_empty() { Vec::new() } else { vec![figure] }
+    }
+}

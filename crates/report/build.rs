@@ -15,7 +15,7 @@ fn main() {
     println!("cargo::rerun-if-changed={}", web.display());
     for (page, entry) in PAGES {
         let mut script = Script::default();
-        script.add(&web, &web.join(entry));
+        script.add(&web.join(entry));
         fs::write(out.join(format!("{page}.js")), script.finish()).expect("the build folder can be written");
     }
 }
@@ -30,7 +30,7 @@ struct Script {
 
 impl Script {
     /// What a module imports comes before it.
-    fn add(&mut self, web: &Path, module: &Path) {
+    fn add(&mut self, module: &Path) {
         let module = module.canonicalize().unwrap_or_else(|error| panic!("{}: {error}", module.display()));
         if self.added.contains(&module) {
             return;
@@ -39,7 +39,7 @@ impl Script {
         let source = fs::read_to_string(&module).expect("canonical paths exist");
         let (imports, body) = split(&source);
         for import in imports {
-            self.add(web, &module.parent().expect("a file has a folder").join(import));
+            self.add(&module.parent().expect("a file has a folder").join(import));
         }
         for name in names(&body) {
             if let Some(other) = self.names.insert(name.clone(), module.clone()) {

@@ -154,6 +154,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// When did what run: host and GPU activity; with -o timeline.html every event to look at
+    #[command(after_help = examples::TIMELINE)]
+    Timeline(Asked),
     /// Each collective over all ranks: waiting and transfer apart, bandwidth, who came last
     #[command(after_help = examples::COLLECTIVES)]
     Collectives(Asked),

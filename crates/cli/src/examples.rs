@@ -99,6 +99,11 @@ Examples:
   gpuscope whatif traces/ --scale 'ampere_sgemm.*=0.5'
   gpuscope whatif traces/ --rank-as-median 5
   gpuscope whatif rank0.json.gz --no-launch-overhead --no-sync";
+pub(crate) const TIMELINE: &str = "\
+Examples:
+  gpuscope timeline traces/
+  gpuscope timeline traces/ --step 12 -o timeline.html    opens in any browser, without a network";
+
 pub(crate) const COLLECTIVES: &str = "\
 Examples:
   gpuscope collectives traces/

@@ -109,6 +109,11 @@ impl Run {
         Ok(Run { sources, failures, named, options })
     }
 
+    /// How many inputs there are: about as many as ranks.
+    pub fn inputs(&self) -> usize {
+        self.sources.len()
+    }
+
     /// Whether a file is one of the inputs, or an archive that holds one: not to be written over.
     pub fn reads(&self, file: &Path) -> bool {
         let Ok(file) = file.canonicalize() else { return false };

@@ -147,7 +147,7 @@ fn class(number: bool) -> &'static str {
 }
 
 /// Names come from traces, and a trace may come from anywhere.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -9,9 +9,11 @@ pub mod markdown;
 mod names;
 mod notes;
 mod page;
+mod page_shell;
 pub mod summary;
 pub mod terminal;
 mod text;
+pub mod timeline;
 pub mod units;
 
 pub use json::Envelope;

@@ -3,7 +3,7 @@
 use gpuscope_figure::{Axis, Data, Figure, Hue, Panel, Pictured, Series, Unit};
 use gpuscope_trace::Ns;
 
-use super::{BreakdownAnswer, RankBreakdown, Times};
+use super::{BreakdownAnswer, RankBreakdown, StepTimes, Times};
 
 type Part = (&'static str, Hue, fn(&Times) -> Ns);
 
@@ -44,11 +44,7 @@ impl BreakdownAnswer {
 
     /// How long each step took on each rank.
     fn by_step(&self) -> Figure {
-        let steps = |rank: &RankBreakdown| {
-            if rank.steps.is_empty() { rank.inferred_steps.clone() } else { rank.steps.clone() }
-        };
-        let mut numbers: Vec<i64> =
-            self.ranks.iter().flat_map(|rank| steps(rank)).map(|step| step.step).collect();
+        let mut numbers: Vec<i64> = self.ranks.iter().flat_map(steps).map(|step| step.step).collect();
         numbers.sort_unstable();
         numbers.dedup();
         let mut values = vec![None; numbers.len() * self.ranks.len()];
@@ -66,4 +62,8 @@ impl BreakdownAnswer {
         .with(Series::new("time of the step", Hue::Critical, Data::Cells { values, unit: Unit::Ns }));
         Figure::new("steps", "Which rank is slow in which step?", panel)
     }
+}
+
+fn steps(rank: &RankBreakdown) -> &[StepTimes] {
+    if rank.steps.is_empty() { &rank.inferred_steps } else { &rank.steps }
 }

@@ -23,7 +23,7 @@ impl Pictured for KernelsAnswer {
 }
 
 /// One name over all ranks.
-struct Name<'a> {
+struct OverRanks<'a> {
     name: &'a str,
     kind: KernelType,
     count: u64,
@@ -32,7 +32,7 @@ struct Name<'a> {
     max: f64,
 }
 
-impl Name<'_> {
+impl OverRanks<'_> {
     fn mean(&self) -> f64 {
         self.sum / self.count.max(1) as f64
     }
@@ -54,13 +54,20 @@ impl KernelsAnswer {
     }
 
     /// Names by their time over all ranks, largest first.
-    fn names(&self) -> Vec<Name<'_>> {
+    fn names(&self) -> Vec<OverRanks<'_>> {
         let mut places: FxHashMap<(KernelType, &str), usize> = FxHashMap::default();
-        let mut names: Vec<Name<'_>> = Vec::new();
+        let mut names: Vec<OverRanks<'_>> = Vec::new();
         for row in self.kernels.iter().filter(|row| row.names <= 1) {
             let place = *places.entry((row.kernel_type, &row.name)).or_insert_with(|| {
                 let (min, max) = (f64::INFINITY, 0.0);
-                names.push(Name { name: &row.name, kind: row.kernel_type, count: 0, sum: 0.0, min, max });
+                names.push(OverRanks {
+                    name: &row.name,
+                    kind: row.kernel_type,
+                    count: 0,
+                    sum: 0.0,
+                    min,
+                    max,
+                });
                 names.len() - 1
             });
             let name = &mut names[place];
@@ -93,7 +100,7 @@ impl KernelsAnswer {
         )
         .titled("Mean duration against launches");
         for kind in KernelType::ALL {
-            let of_kind: Vec<&Name<'_>> = names.iter().filter(|name| name.kind == kind).collect();
+            let of_kind: Vec<&OverRanks<'_>> = names.iter().filter(|name| name.kind == kind).collect();
             if of_kind.is_empty() {
                 continue;
             }

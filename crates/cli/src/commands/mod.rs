@@ -25,6 +25,7 @@ mod patterns;
 mod queue;
 mod stragglers;
 mod temporal;
+mod timeline;
 mod whatif;
 
 use gpuscope_analysis::{Patterns, Question, Queue};
@@ -72,6 +73,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Annotations { asked, gpu, cpu, kernels } => {
             annotations::run(&asked, (gpu, cpu), kernels, console)
         }
+        Command::Timeline(asked) => timeline::run(&asked, console),
         Command::Whatif { changes, asked } => whatif::run(&asked, &changes, console),
         Command::Diff { asked, against, fail_on } => diff::run(&asked, against, fail_on.as_deref(), console),
         Command::Hta(asked) => hta::run(&asked, console),

@@ -18,6 +18,10 @@ pub enum Unit {
     Percent,
     Ratio,
     GigabytesPerSecond,
+    TerabytesPerSecond,
+    /// Floating-point operations, in units of 10^9.
+    Gigaflops,
+    TeraflopsPerSecond,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -70,6 +70,12 @@ Examples:
   gpuscope op-kernels rank0.json.gz
   gpuscope op-kernels traces/ --rank 0 --csv";
 
+pub(crate) const OPS: &str = "\
+Examples:
+  gpuscope ops rank0.json.gz --top 20
+  gpuscope ops rank0.json.gz --unique-args --csv
+  gpuscope ops traces/ --rank 0 --recompute";
+
 pub(crate) const MEMORY: &str = "\
 Examples:
   gpuscope memory traces/                  recorded with profile_memory=True

@@ -48,6 +48,11 @@ impl Shape {
         self.sizes().get(index).map(|&size| Count::from(size))
     }
 
+    /// All sizes but the last few.
+    pub(crate) fn leading(&self, last: usize) -> Option<&[u64]> {
+        self.rank.checked_sub(last).map(|count| &self.sizes[..count])
+    }
+
     pub(crate) fn numel(&self) -> Count {
         self.sizes().iter().map(|&size| Count::from(size)).product()
     }

@@ -14,6 +14,10 @@ impl Count {
     pub(crate) const ZERO: Count = Count(Some(0));
     pub(crate) const ONE: Count = Count(Some(1));
 
+    pub(crate) const fn exactly(value: u128) -> Count {
+        Count(Some(value))
+    }
+
     pub(crate) fn get(self) -> Option<u128> {
         self.0
     }

@@ -16,6 +16,8 @@ mod dtype;
 mod families;
 mod models;
 mod table;
+#[cfg(test)]
+mod testing;
 mod work;
 
 pub use dtype::{DType, Precision};

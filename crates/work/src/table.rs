@@ -1,6 +1,8 @@
 //! Which operator is of which family: the built-in models.
 
 use crate::families::Family;
+use crate::families::attention::Attention;
+use crate::families::conv::Conv;
 use crate::families::gemm::Gemm;
 
 /// Operators that share a category and a way of counting.
@@ -12,6 +14,15 @@ pub(crate) struct Group {
 
 const fn gemm(gemm: Gemm, names: &'static [&'static str]) -> Group {
     Group { category: "GEMM", family: Family::Gemm(gemm), names }
+}
+
+const fn conv(conv: Conv, names: &'static [&'static str]) -> Group {
+    Group { category: "CONV_fwd", family: Family::Conv(conv), names }
+}
+
+const fn attention(attention: Attention, names: &'static [&'static str]) -> Group {
+    let category = if attention.is_backward() { "SDPA_bwd" } else { "SDPA_fwd" };
+    Group { category, family: Family::Attention(attention), names }
 }
 
 pub(crate) const GROUPS: &[Group] = &[
@@ -78,4 +89,56 @@ pub(crate) const GROUPS: &[Group] = &[
         &["primus_turbo_cpp_extension::hipblaslt_gemm_fp4", "primus_turbo::hipblaslt_gemm_fp4"],
     ),
     gemm(Gemm::TRANSFORMER_ENGINE, &["tex_ts::te_gemm_ts"]),
+    conv(Conv::ATEN, &["aten::convolution", "aten::_convolution", "aten::convolution_overrideable"]),
+    conv(Conv::CUDNN, &["aten::cudnn_convolution"]),
+    conv(Conv::CUDNN_RELU, &["aten::cudnn_convolution_relu", "aten::miopen_convolution_relu"]),
+    conv(Conv::MIOPEN, &["aten::miopen_convolution", "aten::miopen_depthwise_convolution"]),
+    conv(Conv::APEX, &["ConvBias_", "ConvBiasReLU_"]),
+    Group {
+        category: "CONV_bwd",
+        family: Family::ConvBackward,
+        names: &["aten::convolution_backward", "aten::convolution_backward_overrideable"],
+    },
+    attention(Attention::SDPA_FLASH, &["aten::_scaled_dot_product_flash_attention"]),
+    attention(
+        Attention::SDPA_EFFICIENT,
+        &["aten::_scaled_dot_product_efficient_attention", "aten::_scaled_dot_product_cudnn_attention"],
+    ),
+    attention(Attention::SDPA_OVERRIDEABLE, &["aten::_scaled_dot_product_fused_attention_overrideable"]),
+    attention(Attention::SDPA_FLASH_BACKWARD, &["aten::_scaled_dot_product_flash_attention_backward"]),
+    attention(
+        Attention::SDPA_EFFICIENT_BACKWARD,
+        &["aten::_scaled_dot_product_efficient_attention_backward"],
+    ),
+    attention(Attention::SDPA_CUDNN_BACKWARD, &["aten::_scaled_dot_product_cudnn_attention_backward"]),
+    attention(Attention::ATEN_FLASH, &["aten::_flash_attention_forward"]),
+    attention(Attention::ATEN_FLASH_BACKWARD, &["aten::_flash_attention_backward"]),
+    attention(Attention::ATEN_EFFICIENT, &["aten::_efficient_attention_forward"]),
+    attention(Attention::ATEN_EFFICIENT_BACKWARD, &["aten::_efficient_attention_backward"]),
+    attention(Attention::FLASH_WINDOW, &["flash_attn::_flash_attn_forward"]),
+    attention(
+        Attention::FLASH,
+        &["FlashAttnFunc", "aiter::_flash_attn_forward", "aiter::mha_fwd", "aiter::fmha_v3_fwd"],
+    ),
+    attention(
+        Attention::FLASH_BACKWARD,
+        &["flash_attn::_flash_attn_backward", "aiter::_flash_attn_backward"],
+    ),
+    attention(Attention::FLASH_VARLEN, &["flash_attn::_flash_attn_varlen_forward"]),
+    attention(Attention::FLASH_VARLEN_BACKWARD, &["flash_attn::_flash_attn_varlen_backward"]),
+    attention(Attention::FLASH_3, &["flash_attn_3::fwd"]),
+    attention(Attention::AITER_WRAPPER, &["aiter::wrapper_fmha_v3_fwd"]),
+    attention(Attention::AITER_WRAPPER_BACKWARD, &["aiter::wrapper_fmha_v3_bwd"]),
+    attention(Attention::AITER_BACKWARD, &["aiter::mha_bwd", "aiter::fmha_v3_bwd"]),
+    attention(Attention::EVOFORMER, &["EvoformerAttention"]),
+    Group {
+        category: "InferenceAttention",
+        family: Family::Attention(Attention::AITER_VARLEN),
+        names: &["aiter::mha_varlen_fwd", "aiter::fmha_v3_varlen_fwd"],
+    },
+    Group {
+        category: "InferenceAttention",
+        family: Family::Attention(Attention::AITER_PAGED),
+        names: &["aiter::mha_batch_prefill"],
+    },
 ];

@@ -39,6 +39,10 @@ pub struct Work {
     /// The number format of the operations, where the trace tells it.
     pub precision: Option<Precision>,
     pub engine: Engine,
+    /// How many of the operations repeat what an earlier operator did, as fused attention does on its way back.
+    pub recomputed: u128,
+    /// Whether the arguments leave open how much it is, and this is the least it can be.
+    pub at_least: bool,
     /// The sizes the model found, such as M, N and K, for people to read.
     pub params: Params,
 }
@@ -47,7 +51,8 @@ impl Work {
     /// Absent if the operations could not be counted.
     pub(crate) fn new(engine: Engine, flops: Count) -> Option<Work> {
         let flops = flops.get()?;
-        Some(Work { flops, bytes: None, precision: None, engine, params: Params::default() })
+        let params = Params::default();
+        Some(Work { flops, bytes: None, precision: None, engine, recomputed: 0, at_least: false, params })
     }
 
     pub(crate) fn moving(self, bytes: Count) -> Work {

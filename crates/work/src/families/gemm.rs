@@ -129,8 +129,7 @@ impl Gemm {
         if k != weights_k {
             return None;
         }
-        let batches: Count =
-            left.shape.sizes()[..left.rank() - 2].iter().map(|&size| Count::from(size)).product();
+        let batches: Count = left.shape.leading(2)?.iter().map(|&size| Count::from(size)).product();
         let results = batches * m * n;
         let bias = self.bias.and_then(|bias| bias.tensor(args));
         let scales: Count =
@@ -196,11 +195,8 @@ impl Output {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Call, Models, Precision};
-
-    fn work(name: &str, dims: &str, types: &str, concrete: &str) -> Option<crate::Work> {
-        Models::built_in().find(name).unwrap().work(&Call { name, dims, types, strides: "", concrete })
-    }
+    use crate::Precision;
+    use crate::testing::work;
 
     #[test]
     fn a_bias_counts_once_per_result_and_is_moved_as_large_as_it_is() {

@@ -225,3 +225,6 @@ impl RankOps {
         Vec::new()
     }
 }
+
+#[cfg(test)]
+mod tests;

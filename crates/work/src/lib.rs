@@ -11,15 +11,18 @@
 #![allow(dead_code)]
 
 mod args;
+mod category;
 mod count;
 mod dtype;
 mod families;
+pub mod gpus;
 mod models;
 mod table;
 #[cfg(test)]
 mod testing;
 mod work;
 
+pub use category::category;
 pub use dtype::{DType, Precision};
 pub use models::{Model, Models};
 pub use work::{Engine, Params, Work};

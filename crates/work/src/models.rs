@@ -52,3 +52,7 @@ impl Models {
         self.by_name.get(name)
     }
 }
+
+pub(crate) fn built_in_category(name: &str) -> Option<&'static str> {
+    Models::built_in().find(name).map(|model| model.category)
+}

@@ -12,7 +12,6 @@
 //! anywhere below.
 
 mod calls;
-mod gpu;
 mod kernels;
 mod kinds;
 mod literal;
@@ -26,7 +25,7 @@ mod tally;
 mod unions;
 mod work;
 
-use gpuscope_trace::{Ns, Quality, View};
+use gpuscope_trace::{Code, Ns, Quality, View};
 use gpuscope_work::Models;
 use serde::Serialize;
 
@@ -38,7 +37,6 @@ use rows::{Rank, sort};
 use tally::{Rules, Tallies};
 use work::Works;
 
-pub use gpu::{Gpu, WhichGpu};
 pub use kernels::KernelOfOp;
 pub use literal::Literal;
 pub use mfu::{Mfu, PerStep, PrecisionFlops, RankUtilisation, Utilisation};
@@ -127,8 +125,9 @@ pub struct RankOps {
     /// Rows that `--top` left out, and their direct time.
     pub rows_left_out: u64,
     pub left_out_kernel_ns: Ns,
+    /// Why there is no roofline, although there is work.
     #[serde(skip)]
-    pub gpu: WhichGpu,
+    pub no_roofline: Option<String>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -159,7 +158,7 @@ pub struct Ops {
     /// The built-in ones, if none are given.
     pub models: Option<Models>,
     /// In place of what the trace says it ran on.
-    pub gpu: Option<Gpu>,
+    pub limits: Limits,
     pub per_step: PerStep,
 }
 
@@ -171,16 +170,15 @@ impl Question for Ops {
         let calls = Calls::of(view);
         let times = unions::times(&calls);
         let kinds = Kinds::of(view, &calls);
-        let works = Works::of(view, &kinds, self.models.as_ref().unwrap_or(Models::built_in()));
+        let works = Works::of(view, &kinds, self.models.as_ref().unwrap_or_else(|| Models::built_in()));
         let again = recomputed(view);
-        let gpu = self.gpu.clone().map_or_else(|| WhichGpu::of(view), WhichGpu::Known);
+        let limits = self.limits.clone().or_of(view);
         let rules = Rules {
             by_arguments: self.by == By::Arguments,
             recomputed: self.recompute.then_some(&again),
             has_model: &works.has_model,
         };
         let tallies = Tallies::of(&calls, &kinds, &times, &rules);
-        let limits = gpu.limits();
         let rank =
             Rank { rank, view, calls: &calls, kinds: &kinds, times: &times, works: &works, limits: &limits };
         let mut ops = rank.rows(&tallies, self);
@@ -190,8 +188,7 @@ impl Question for Ops {
         let left_out = ops.split_off(self.top.unwrap_or(ops.len()).min(ops.len()));
         about.rows_left_out = left_out.len() as u64;
         about.left_out_kernel_ns = left_out.iter().map(|row| row.direct_kernel_ns).sum();
-        let mfu = rank.mfu(&again, &gpu, self.per_step);
-        about.gpu = gpu;
+        let mfu = rank.mfu(&again, self.per_step);
         let short_kernels = self.short_kernels.map(|most| short::study(rank.rank, view, &calls, most));
         OpsAnswer { by: self.by, ops, categories, ranks: vec![about], mfu, short_kernels }
     }
@@ -222,7 +219,16 @@ impl Question for Ops {
 
 impl RankOps {
     fn quality(&self) -> Vec<Quality> {
-        Vec::new()
+        let unknown = self.no_roofline.iter().map(|why| Quality::new(Code::UnknownGpu, 1, why));
+        let differ = (self.recorded_flops_differ > 0).then(|| {
+            let (differ, calls) = (self.recorded_flops_differ, self.recorded_flops_calls);
+            let message = format!(
+                "the FLOPs that the profiler recorded differ by more than 1 % from those of the work models in \
+                 {differ} of {calls} calls"
+            );
+            Quality::new(Code::DifferentFlops, differ, message)
+        });
+        unknown.chain(differ).map(|entry| entry.of_rank(self.rank)).collect()
     }
 }
 

@@ -115,7 +115,7 @@ pub(super) struct Asked<'m> {
 }
 
 impl Asked<'_> {
-    pub(super) fn mfu(&self, rank: u32, gpu: Option<String>) -> Mfu {
+    pub(super) fn mfu(&self, rank: u32) -> Mfu {
         let window = Window::of(rank, self.view);
         let mut sums = Sums { tokens: self.per_step.tokens, ..Sums::default() };
         let flops = self.flops(&window, &mut sums);
@@ -129,7 +129,7 @@ impl Asked<'_> {
                 model_flops: whole(flops.model),
                 hardware_flops: whole(flops.model.saturating_add(flops.again)),
                 peak_tflops_per_s: precision
-                    .and_then(|precision| self.limits.peak(precision, Engine::Matrix)),
+                    .and_then(|precision| self.limits.tflops(Engine::Matrix, precision)),
             })
             .collect();
         sums.model_ns = at_peak(&by_precision, |row| row.model_flops);
@@ -150,7 +150,12 @@ impl Asked<'_> {
             of.model_flops = told as u64;
         }
         of.judge(&sums, 1);
-        Mfu { all: of.clone(), by_precision, ranks: vec![RankUtilisation { rank, gpu, of }], sums }
+        Mfu {
+            all: of.clone(),
+            by_precision,
+            ranks: vec![RankUtilisation { rank, gpu: self.limits.name(), of }],
+            sums,
+        }
     }
 
     /// FLOPs by number format in the steps that count; and how much computing time has known work.

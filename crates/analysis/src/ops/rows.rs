@@ -2,19 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use gpuscope_trace::{Bitmap, GpuEvent, Kind, Ns, View};
+use gpuscope_trace::{Bitmap, GpuEvent, Ns, View};
 
 use super::calls::Calls;
 use super::kernels;
-use super::kinds::{Kind as CallKind, Kinds};
+use super::kinds::{Kind, Kinds};
 use super::mfu::Asked as Utilised;
 use super::overlap::Shared;
 use super::tally::{Tallies, Tally};
 use super::unions::Times;
 use super::work::{Recorded, Works};
 use super::{
-    Arguments, By, CategoryRow, Limits, Literal, Mfu, OpRow, Ops, OverlapOfOp, PerStep, RankOps, WhichGpu,
-    WorkOfOp,
+    Arguments, By, CategoryRow, Limits, Literal, Mfu, OpRow, Ops, OverlapOfOp, PerStep, RankOps, WorkOfOp,
 };
 
 /// The calls of one rank.
@@ -52,7 +51,7 @@ impl Rank<'_> {
     }
 
     fn row(&self, tally: &Tally, asked: &Ops) -> OpRow {
-        let CallKind { name, arguments } = self.kinds.list[tally.kind as usize];
+        let Kind { name, arguments } = self.kinds.list[tally.kind as usize];
         let strings = &self.view.trace.strings;
         let literal = |i: usize| arguments[i].map(|text| Literal::parse(strings.get(text)));
         let launched = self.calls.direct(tally.example as usize).first();
@@ -61,7 +60,7 @@ impl Rank<'_> {
         OpRow {
             rank: self.rank,
             name: strings.get(name).to_owned(),
-            category: self.category(strings.get(name), launched),
+            category: self.category(asked, strings.get(name), launched),
             arguments: by_arguments.then(|| Arguments {
                 input_dims: literal(0),
                 input_types: literal(1),
@@ -79,21 +78,16 @@ impl Rank<'_> {
         }
     }
 
-    pub(super) fn mfu(&self, again: &Bitmap, gpu: &WhichGpu, per_step: PerStep) -> Mfu {
+    pub(super) fn mfu(&self, again: &Bitmap, per_step: PerStep) -> Mfu {
         let Rank { rank, view, calls, kinds, works, limits, .. } = *self;
-        Utilised { view, calls, kinds, works, again, limits, per_step }.mfu(rank, gpu.name())
+        Utilised { view, calls, kinds, works, again, limits, per_step }.mfu(rank)
     }
 
-    /// That of its work model, else the sort of GPU work it does.
-    fn category(&self, name: &str, launched: Option<&GpuEvent>) -> String {
-        let model = gpuscope_work::Models::built_in().find(name).map(|model| model.category().to_owned());
-        let by_kind = || match launched.map(|event| event.kind) {
-            Some(Kind::Communication) => "communication",
-            Some(Kind::Memcpy) => "memcpy",
-            Some(Kind::Memset) => "memset",
-            Some(Kind::Computation) | None => "other",
-        };
-        model.unwrap_or_else(|| by_kind().to_owned())
+    /// That of the user's work model, else of the operator's name and first kernel.
+    fn category(&self, asked: &Ops, name: &str, launched: Option<&GpuEvent>) -> String {
+        let model = asked.models.as_ref().and_then(|models| models.find(name));
+        let kernel = launched.map(|event| self.view.trace.name(event.row));
+        model.map_or_else(|| gpuscope_work::category(name, kernel), |model| model.category()).to_owned()
     }
 
     fn direct(&self) -> Ns {
@@ -142,7 +136,7 @@ impl Rank<'_> {
             recorded_flops_differ: recorded.differ,
             rows_left_out: 0,
             left_out_kernel_ns: Ns::ZERO,
-            gpu: WhichGpu::default(),
+            no_roofline: self.limits.trouble().filter(|_| self.works.of.iter().any(Option::is_some)),
         }
     }
 }

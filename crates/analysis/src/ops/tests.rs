@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use gpuscope_trace::metadata::Device;
 use gpuscope_trace::{Arg, Id, Interval, Phase, Selection, TimeSet};
-use gpuscope_work::{Engine, Precision};
+use gpuscope_work::gpus::Peaks;
 use proptest::prelude::*;
 
 use super::*;
@@ -89,27 +90,43 @@ fn by_arguments_an_operator_with_a_model_has_a_row_although_others_launch_for_it
     assert_eq!(loaded.ask(&Ops::default()).ops.len(), 1);
 }
 
-/// Half a FLOP per nanosecond, and two bytes.
-fn slow_gpu() -> Gpu {
-    let peaks = vec![(Precision::Bf16, Engine::Matrix, 0.0005)];
-    Gpu { name: "slow".to_owned(), limits: Limits { peaks, memory_tb_per_s: Some(0.002) } }
+/// Half an operation per nanosecond, and two bytes.
+fn slow_gpu() -> Limits {
+    limits("bf16=0.0005,memory=2")
+}
+
+fn limits(peaks: &str) -> Limits {
+    Limits { peaks: Peaks::parse(peaks).unwrap(), ..Limits::default() }
 }
 
 #[test]
 fn the_roofline_is_the_longer_of_computing_and_moving() {
     let sample = op(trace(), "aten::mm", "[[2, 3], [3, 5]]", 0..100);
     let loaded = sample.call(1, 20..25).kernel("gemm", 7, 40..280, 1).build();
-    let ask = |gpu| loaded.ask(&Ops { by: By::Arguments, gpu: Some(gpu), ..Ops::default() });
+    let ask = |limits| loaded.ask(&Ops { by: By::Arguments, limits, ..Ops::default() });
     // 60 operations take 120 ns, 62 bytes 31.
     let work = ask(slow_gpu()).ops[0].work.clone().unwrap();
     assert_eq!((work.bound, work.pct_roofline), (Some(Bound::Compute), Some(50.0)));
-    let mut narrow = slow_gpu();
-    narrow.limits.memory_tb_per_s = Some(0.000_5);
-    let work = ask(narrow).ops[0].work.clone().unwrap();
+    let work = ask(limits("bf16=0.0005,memory=0.5")).ops[0].work.clone().unwrap();
     assert_eq!((work.bound, work.pct_roofline), (Some(Bound::Memory), Some(100.0 * 124.0 / 240.0)));
-    let mut unknown = slow_gpu();
-    unknown.limits.peaks.clear();
-    assert_eq!(ask(unknown).ops[0].work.clone().unwrap().bound, None);
+    assert_eq!(ask(limits("memory=2")).ops[0].work.clone().unwrap().bound, None);
+    let unknown = ask(Limits::default());
+    assert_eq!(unknown.ops[0].work.clone().unwrap().bound, None);
+    let trouble = Ops::default().quality(&unknown);
+    assert_eq!((trouble[0].code, trouble[0].rank), (Code::UnknownGpu, Some(RANK)));
+}
+
+#[test]
+fn the_gpu_is_the_one_the_trace_tells() {
+    let sample = op(trace(), "aten::mm", "[[2, 3], [3, 5]]", 0..100);
+    let sample = sample.call(1, 20..25).kernel("gemm", 7, 40..280, 1).about(|metadata| {
+        let device = |id, name: &str| Device { id, name: Some(name.to_owned()), ..Device::default() };
+        metadata.devices = vec![device(3, "Tesla T4"), device(0, "NVIDIA H100 80GB HBM3")];
+    });
+    let answer = sample.build().ask(&Ops { by: By::Arguments, ..Ops::default() });
+    assert!(answer.mfu.ranks[0].gpu.as_deref().unwrap().contains("H100"));
+    assert!(answer.ops[0].work.clone().unwrap().pct_roofline.is_some());
+    assert!(Ops::default().quality(&answer).is_empty());
 }
 
 #[test]
@@ -129,7 +146,7 @@ fn nested_operators_with_models_count_once_and_recomputation_apart() {
     }
     let loaded = sample.kernel("unlaunched", 7, 1140..1240, None).build();
     let per_step = PerStep { tokens: Some(12.0), ..PerStep::default() };
-    let asked = Ops { gpu: Some(slow_gpu()), recompute: true, per_step, ..Ops::default() };
+    let asked = Ops { limits: slow_gpu(), recompute: true, per_step, ..Ops::default() };
     let answer = loaded.ask(&asked);
     let all = &answer.mfu.all;
     // From 40 to 1240, without steps.
@@ -156,7 +173,7 @@ fn flops_are_those_of_a_step_and_ranks_add_up() {
             .kernel("gemm", 7, from + 40..from + 140, 1 + step);
     }
     let loaded = sample.build();
-    let ops = Ops { gpu: Some(slow_gpu()), ..Ops::default() };
+    let ops = Ops { limits: slow_gpu(), ..Ops::default() };
     let everything = Selection::everything();
     let answer = ops.merge([0, 1].map(|rank| ops.local(rank, loaded.view(&everything))).into());
     let one = &answer.mfu.ranks[1].of;

@@ -259,9 +259,6 @@ pub(crate) struct WorkArgs {
     /// Peaks of your own, in TFLOP/s without sparsity, and GB/s of memory: bf16=989,memory=3350
     #[arg(long, value_name = "WHAT=N,…")]
     pub peak: Option<String>,
-    /// Work models of your own, before the built-in ones
-    #[arg(long, value_name = "FILE.toml")]
-    pub models: Option<PathBuf>,
     /// FLOPs of the model in one step on one rank, for MFU, rather than those of its operators
     #[arg(long, value_name = "X", value_parser = parse::positive, allow_negative_numbers = true)]
     pub model_flops: Option<f64>,

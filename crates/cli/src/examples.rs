@@ -73,8 +73,10 @@ Examples:
 pub(crate) const OPS: &str = "\
 Examples:
   gpuscope ops rank0.json.gz --top 20
-  gpuscope ops rank0.json.gz --unique-args --csv
-  gpuscope ops traces/ --rank 0 --recompute";
+  gpuscope ops rank0.json.gz --unique-args --gpu h100-sxm   FLOPs and roofline
+  gpuscope ops traces/ --rank 0 --kernels --csv --table kernels
+  gpuscope ops rank0.json.gz --short-kernels-us 10
+  gpuscope ops rank0.json.gz --recompute --tokens-per-step 16384";
 
 pub(crate) const MEMORY: &str = "\
 Examples:

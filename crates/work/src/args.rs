@@ -122,18 +122,25 @@ impl<'a> Args<'a> {
         self.call.name
     }
 
-    /// How many arguments the trace lists.
-    pub(crate) fn len(&self) -> usize {
-        self.places.map_or_else(|| items(self.call.dims).count(), <[usize]>::len)
-    }
-
     /// The tensor at this place; absent if the argument is none, was not given or is no tensor.
     pub(crate) fn tensor(&self, place: usize) -> Option<Tensor> {
-        let spelling = self.entry(self.call.types, place).map(unquoted);
-        let shape = shape(self.entry(self.call.dims, place)?)?;
-        let dtype = spelling.and_then(DType::named);
-        let number = spelling == Some("Scalar");
-        (!number && (shape.rank() > 0 || dtype.is_some())).then_some(Tensor { shape, dtype })
+        tensor(self.entry(self.call.dims, place)?, self.entry(self.call.types, place))
+    }
+
+    /// All arguments, each a tensor or not, in one pass.
+    pub(crate) fn tensors(&self) -> impl Iterator<Item = Option<Tensor>> {
+        let types = items(self.call.types).map(Some).chain(std::iter::repeat(None));
+        let in_order = items(self.call.dims).zip(types).map(|(dims, dtype)| tensor(dims, dtype));
+        let rearranged = (0..self.places.map_or(0, <[usize]>::len)).map(|place| self.tensor(place));
+        in_order.take_while(|_| self.places.is_none()).chain(rearranged)
+    }
+
+    /// The printed values of all arguments from this place on, in one pass; absent if empty.
+    pub(crate) fn values_from(&self, place: usize) -> impl Iterator<Item = Option<&'a str>> {
+        let value = |text: &'a str| Some(unquoted(text)).filter(|value| !value.is_empty());
+        let in_order = items(self.call.concrete).skip(place).map(value);
+        let rearranged = (place..self.places.map_or(0, <[usize]>::len)).map(|place| self.value(place));
+        in_order.take_while(|_| self.places.is_none()).chain(rearranged)
     }
 
     /// The tensor or number at this place: what an elementwise operator reads there.
@@ -192,6 +199,14 @@ impl<'a> Args<'a> {
         };
         items(list).nth(place)
     }
+}
+
+fn tensor(dims: &str, dtype: Option<&str>) -> Option<Tensor> {
+    let spelling = dtype.map(unquoted);
+    let shape = shape(dims)?;
+    let dtype = spelling.and_then(DType::named);
+    let number = spelling == Some("Scalar");
+    (!number && (shape.rank() > 0 || dtype.is_some())).then_some(Tensor { shape, dtype })
 }
 
 fn flag(value: &str) -> Option<bool> {
@@ -272,7 +287,9 @@ mod tests {
             r#"["", "-1", "", "[1, 1]", ""]"#,
         );
         let args = Args::new(&call);
-        assert_eq!(args.len(), 5);
+        let all: Vec<_> = args.tensors().collect();
+        assert_eq!(all, (0..5).map(|at| args.tensor(at)).collect::<Vec<_>>());
+        assert_eq!(args.values_from(1).collect::<Vec<_>>(), [Some("-1"), None, Some("[1, 1]"), None]);
         let tensor = args.tensor(0).unwrap();
         assert_eq!((tensor.shape.sizes(), tensor.bytes().get()), (&[2, 3][..], Some(12)));
         assert_eq!(args.tensor(1), None);
@@ -289,6 +306,15 @@ mod tests {
         assert_eq!(args.ints(3).unwrap().collect::<Option<Vec<_>>>(), Some(vec![1, 1]));
         assert_eq!(args.ints(1).unwrap().collect::<Option<Vec<_>>>(), Some(vec![-1]));
         assert!(args.tensor(5).is_none() && args.value(0).is_none());
+    }
+
+    #[test]
+    fn arguments_may_be_elsewhere() {
+        let call = call("[[1], [2], [3]]", r#"["int", "bool", "int"]"#, r#"["a", "b", ""]"#);
+        let args = Args::rearranged(&call, &[2, 0, 9]);
+        assert_eq!(args.tensor(0), Args::new(&call).tensor(2));
+        assert_eq!(args.tensors().collect::<Vec<_>>(), [args.tensor(0), args.tensor(1), None]);
+        assert_eq!(args.values_from(0).collect::<Vec<_>>(), [None, Some("a"), None]);
     }
 
     #[test]

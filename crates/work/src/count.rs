@@ -4,7 +4,7 @@
 //! overflows becomes absent and stays so, so that a formula is written once and checked once, at its end.
 
 use std::iter::{Product, Sum};
-use std::ops::{Add, Div, Mul, Sub};
+use std::ops::{Add, Mul, Sub};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Count(Option<u128>);
@@ -22,13 +22,9 @@ impl Count {
         self.0
     }
 
-    pub(crate) fn min(self, other: Count) -> Count {
-        self.with(other, |a, b| Some(a.min(b)))
-    }
-
-    /// How many groups of `size` it takes to hold this many.
-    pub(crate) fn div_ceil(self, size: Count) -> Count {
-        self.with(size, |a, b| (b > 0).then(|| a.div_ceil(b)))
+    /// The quotient, if there is no rest.
+    pub(crate) fn exact_div(self, divisor: Count) -> Count {
+        self.with(divisor, |a, b| (b > 0 && a % b == 0).then(|| a / b))
     }
 
     /// This many, or none.
@@ -79,15 +75,6 @@ impl Mul<Count> for u64 {
     }
 }
 
-/// Exact quotients only: what does not divide is absent.
-impl Div<u64> for Count {
-    type Output = Count;
-
-    fn div(self, divisor: u64) -> Count {
-        self.with(Count::from(divisor), |a, b| (b > 0 && a % b == 0).then(|| a / b))
-    }
-}
-
 impl Sum for Count {
     fn sum<I: Iterator<Item = Count>>(counts: I) -> Count {
         counts.fold(Count::ZERO, Add::add)
@@ -112,8 +99,8 @@ mod tests {
         assert_eq!((lost + Count::ZERO).get(), None);
         assert_eq!((Count::ZERO * lost).get(), None);
         assert_eq!((Count::from(1) - Count::from(2)).get(), None);
-        assert_eq!((Count::from(7) / 2).get(), None);
-        assert_eq!(Count::from(7).div_ceil(Count::from(2)).get(), Some(4));
-        assert_eq!(Count::from(7).div_ceil(Count::ZERO).get(), None);
+        assert_eq!(Count::from(7).exact_div(Count::from(2)).get(), None);
+        assert_eq!(Count::from(8).exact_div(Count::from(2)).get(), Some(4));
+        assert_eq!(Count::from(8).exact_div(Count::ZERO).get(), None);
     }
 }

@@ -73,7 +73,6 @@ pub struct DType {
 impl DType {
     pub(crate) const HALF: DType = float(2, Precision::Bf16);
     pub(crate) const FP32: DType = float(4, Precision::Fp32);
-    pub(crate) const INT32: DType = plain(4);
 
     /// The type a trace spells so, in any case and with or without a namespace.
     pub fn named(spelling: &str) -> Option<DType> {

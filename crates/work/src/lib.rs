@@ -8,8 +8,6 @@
 //! Counting is exact, in integers. A call whose arguments do not tell what it does has no work: nothing is
 //! guessed. The formulas and conventions are in `docs/work-models.md`.
 
-#![allow(dead_code)]
-
 mod args;
 mod category;
 mod count;
@@ -20,11 +18,13 @@ mod models;
 mod table;
 #[cfg(test)]
 mod testing;
+mod user;
 mod work;
 
 pub use category::category;
 pub use dtype::{DType, Precision};
 pub use models::{Model, Models};
+pub use user::UserError;
 pub use work::{Engine, Params, Work};
 
 /// An operator call as the trace has it: its name, and the raw texts of its arguments (empty if absent).

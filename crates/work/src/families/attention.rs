@@ -197,7 +197,7 @@ impl Attention {
         let window = match self.causal {
             Causal::Never => Window::ALL,
             Causal::At(at) => self.masked(args.flag(at)?),
-            Causal::FirstFrom(at) => self.masked((at..args.len()).find_map(|at| match args.value(at)? {
+            Causal::FirstFrom(at) => self.masked(args.values_from(at).find_map(|value| match value? {
                 "True" | "true" => Some(true),
                 "False" | "false" => Some(false),
                 _ => None,

@@ -3,8 +3,19 @@
 mod area;
 pub(crate) mod attention;
 pub(crate) mod conv;
+pub(crate) mod elementwise;
+pub(crate) mod fused;
 pub(crate) mod gemm;
+pub(crate) mod grouped;
+pub(crate) mod lookup;
+pub(crate) mod moe;
+pub(crate) mod norm;
+pub(crate) mod reduce;
+pub(crate) mod resize;
+pub(crate) mod rms_norm;
 mod sequences;
+pub(crate) mod softmax;
+pub(crate) mod triton;
 
 use crate::args::Args;
 use crate::work::Work;
@@ -14,8 +25,16 @@ use crate::work::Work;
 pub(crate) enum Family {
     Attention(attention::Attention),
     Conv(conv::Conv),
-    ConvBackward,
+    Elementwise(elementwise::Elementwise),
+    Fused(fused::Fused),
     Gemm(gemm::Gemm),
+    /// So many operations per element of lists of tensors.
+    Lists(u64),
+    Moe(moe::Moe),
+    Norm(norm::Norm),
+    Reduce(reduce::Reduce),
+    /// An operator that is the only one of its kind.
+    Single(fn(&Args) -> Option<Work>),
 }
 
 impl Family {
@@ -23,8 +42,14 @@ impl Family {
         match self {
             Family::Attention(attention) => attention.work(args),
             Family::Conv(conv) => conv.work(args),
-            Family::ConvBackward => conv::backward(args),
+            Family::Elementwise(elementwise) => elementwise.work(args),
+            Family::Fused(fused) => fused.work(args),
             Family::Gemm(gemm) => gemm.work(args),
+            Family::Lists(operations) => elementwise::lists(args, *operations),
+            Family::Moe(moe) => moe.work(args),
+            Family::Norm(norm) => norm.work(args),
+            Family::Reduce(reduce) => reduce.work(args),
+            Family::Single(work) => work(args),
         }
     }
 }

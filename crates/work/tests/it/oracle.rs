@@ -1,18 +1,11 @@
 //! Expected work of operators in real traces, when the corpus is there.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use gpuscope_work::{Call, Models};
 use serde_json::Value;
 
-/// The corpus folder, or `None` (said loudly) where it is not given.
-pub(crate) fn corpus() -> Option<PathBuf> {
-    let folder = std::env::var_os("GPUSCOPE_CORPUS");
-    if folder.is_none() {
-        eprintln!("corpus tests: skipped, GPUSCOPE_CORPUS is not set");
-    }
-    folder.map(PathBuf::from)
-}
+use crate::corpus;
 
 fn rows(file: &Path) -> Vec<Value> {
     let expected: Value = serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap();

@@ -1,31 +1,26 @@
-//! Which operator is of which family: the built-in models.
+//! Operators that keep the matrix units busy.
 
-use crate::families::Family;
+use super::{Group, group};
 use crate::families::attention::Attention;
-use crate::families::conv::Conv;
+use crate::families::conv::{self, Conv};
 use crate::families::gemm::Gemm;
-
-/// Operators that share a category and a way of counting.
-pub(crate) struct Group {
-    pub(crate) category: &'static str,
-    pub(crate) family: Family,
-    pub(crate) names: &'static [&'static str],
-}
+use crate::families::moe::Moe;
+use crate::families::{Family, grouped};
 
 const fn gemm(gemm: Gemm, names: &'static [&'static str]) -> Group {
-    Group { category: "GEMM", family: Family::Gemm(gemm), names }
+    group("GEMM", Family::Gemm(gemm), names)
 }
 
-const fn conv(conv: Conv, names: &'static [&'static str]) -> Group {
-    Group { category: "CONV_fwd", family: Family::Conv(conv), names }
+const fn convolution(conv: Conv, names: &'static [&'static str]) -> Group {
+    group("CONV_fwd", Family::Conv(conv), names)
 }
 
 const fn attention(attention: Attention, names: &'static [&'static str]) -> Group {
     let category = if attention.is_backward() { "SDPA_bwd" } else { "SDPA_fwd" };
-    Group { category, family: Family::Attention(attention), names }
+    group(category, Family::Attention(attention), names)
 }
 
-pub(crate) const GROUPS: &[Group] = &[
+pub(super) const GROUPS: &[Group] = &[
     gemm(
         Gemm::MM,
         &[
@@ -89,16 +84,16 @@ pub(crate) const GROUPS: &[Group] = &[
         &["primus_turbo_cpp_extension::hipblaslt_gemm_fp4", "primus_turbo::hipblaslt_gemm_fp4"],
     ),
     gemm(Gemm::TRANSFORMER_ENGINE, &["tex_ts::te_gemm_ts"]),
-    conv(Conv::ATEN, &["aten::convolution", "aten::_convolution", "aten::convolution_overrideable"]),
-    conv(Conv::CUDNN, &["aten::cudnn_convolution"]),
-    conv(Conv::CUDNN_RELU, &["aten::cudnn_convolution_relu", "aten::miopen_convolution_relu"]),
-    conv(Conv::MIOPEN, &["aten::miopen_convolution", "aten::miopen_depthwise_convolution"]),
-    conv(Conv::APEX, &["ConvBias_", "ConvBiasReLU_"]),
-    Group {
-        category: "CONV_bwd",
-        family: Family::ConvBackward,
-        names: &["aten::convolution_backward", "aten::convolution_backward_overrideable"],
-    },
+    convolution(Conv::ATEN, &["aten::convolution", "aten::_convolution", "aten::convolution_overrideable"]),
+    convolution(Conv::CUDNN, &["aten::cudnn_convolution"]),
+    convolution(Conv::CUDNN_RELU, &["aten::cudnn_convolution_relu", "aten::miopen_convolution_relu"]),
+    convolution(Conv::MIOPEN, &["aten::miopen_convolution", "aten::miopen_depthwise_convolution"]),
+    convolution(Conv::APEX, &["ConvBias_", "ConvBiasReLU_"]),
+    group(
+        "CONV_bwd",
+        Family::Single(conv::backward),
+        &["aten::convolution_backward", "aten::convolution_backward_overrideable"],
+    ),
     attention(Attention::SDPA_FLASH, &["aten::_scaled_dot_product_flash_attention"]),
     attention(
         Attention::SDPA_EFFICIENT,
@@ -131,14 +126,38 @@ pub(crate) const GROUPS: &[Group] = &[
     attention(Attention::AITER_WRAPPER_BACKWARD, &["aiter::wrapper_fmha_v3_bwd"]),
     attention(Attention::AITER_BACKWARD, &["aiter::mha_bwd", "aiter::fmha_v3_bwd"]),
     attention(Attention::EVOFORMER, &["EvoformerAttention"]),
-    Group {
-        category: "InferenceAttention",
-        family: Family::Attention(Attention::AITER_VARLEN),
-        names: &["aiter::mha_varlen_fwd", "aiter::fmha_v3_varlen_fwd"],
-    },
-    Group {
-        category: "InferenceAttention",
-        family: Family::Attention(Attention::AITER_PAGED),
-        names: &["aiter::mha_batch_prefill"],
-    },
+    group(
+        "InferenceAttention",
+        Family::Attention(Attention::AITER_VARLEN),
+        &["aiter::mha_varlen_fwd", "aiter::fmha_v3_varlen_fwd"],
+    ),
+    group("InferenceAttention", Family::Attention(Attention::AITER_PAGED), &["aiter::mha_batch_prefill"]),
+    group(
+        "GroupedGEMM_fwd",
+        Family::Single(grouped::work),
+        &[
+            "aten::_grouped_mm",
+            "primus_turbo::grouped_gemm",
+            "primus_turbo::grouped_gemm_impl",
+            "primus_turbo::grouped_gemm_variable_k",
+            "primus_turbo::grouped_gemm_variable_k_impl",
+            "primus_turbo_cpp_extension::ck_grouped_gemm",
+            "primus_turbo_cpp_extension::ck_grouped_gemm_variable_k",
+            "primus_turbo_cpp_extension::grouped_gemm",
+            "primus_turbo_cpp_extension::grouped_gemm_variable_k",
+        ],
+    ),
+    group(
+        "MoE_fused",
+        Family::Moe(Moe::EXPERTS),
+        &[
+            "sglang::inplace_fused_experts",
+            "sglang::outplace_fused_experts",
+            "vllm::inplace_fused_experts",
+            "vllm::outplace_fused_experts",
+        ],
+    ),
+    group("MoE_fused", Family::Moe(Moe::AITER), &["aiter::fmoe_g1u1", "aiter::fmoe_fp8_blockscale_g1u1"]),
+    group("MoE_unfused", Family::Moe(Moe::AITER_UP), &["aiter::ck_moe_stage1"]),
+    group("MoE_unfused", Family::Moe(Moe::AITER_DOWN), &["aiter::ck_moe_stage2"]),
 ];

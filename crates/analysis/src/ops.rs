@@ -170,7 +170,7 @@ impl Question for Ops {
         let calls = Calls::of(view);
         let times = unions::times(&calls);
         let kinds = Kinds::of(view, &calls);
-        let works = Works::of(view, &kinds, self.models.as_ref().unwrap_or_else(|| Models::built_in()));
+        let works = Works::of(view, &kinds, self.models());
         let again = recomputed(view);
         let limits = self.limits.clone().or_of(view);
         let rules = Rules {
@@ -214,6 +214,12 @@ impl Question for Ops {
 
     fn quality(&self, answer: &OpsAnswer) -> Vec<Quality> {
         answer.ranks.iter().flat_map(RankOps::quality).collect()
+    }
+}
+
+impl Ops {
+    fn models(&self) -> &Models {
+        self.models.as_ref().unwrap_or_else(|| Models::built_in())
     }
 }
 

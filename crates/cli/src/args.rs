@@ -222,6 +222,7 @@ pub(crate) struct Asked {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
 pub(crate) struct OpsArgs {
     /// How rows are told apart
     #[arg(long, value_enum, value_name = "WHAT", default_value_t = By::Name)]
@@ -259,6 +260,9 @@ pub(crate) struct WorkArgs {
     /// Peaks of your own, in TFLOP/s without sparsity, and GB/s of memory: bf16=989,memory=3350
     #[arg(long, value_name = "WHAT=N,…")]
     pub peak: Option<String>,
+    /// Work models of your own, before the built-in ones
+    #[arg(long, value_name = "FILE.toml")]
+    pub models: Option<PathBuf>,
     /// FLOPs of the model in one step on one rank, for MFU, rather than those of its operators
     #[arg(long, value_name = "X", value_parser = parse::positive, allow_negative_numbers = true)]
     pub model_flops: Option<f64>,

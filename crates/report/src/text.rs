@@ -49,7 +49,7 @@ pub(crate) fn heading(column: &Column) -> String {
     match column.unit {
         Unit::TimestampNs => format!("{name} (ns)"),
         Unit::Percent if name == "pct" => "%".to_owned(),
-        Unit::Percent => format!("{name} %"),
+        Unit::Percent => format!("{} %", name.strip_prefix("pct ").unwrap_or(&name)),
         Unit::Gigaflops if name == "gflops" => "FLOPs".to_owned(),
         Unit::TerabytesPerSecond => rate(&name, "tb per s", "TB/s"),
         Unit::TeraflopsPerSecond => rate(&name, "tflops per s", "TFLOP/s"),

@@ -1,5 +1,7 @@
 //! A value that a trace wrote as text, such as `[[888, 2880], []]` or `["c10::BFloat16", "Scalar"]`.
 
+use std::fmt;
+
 use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,6 +32,26 @@ impl Literal {
         match self {
             Literal::List(items) => items,
             _ => &[],
+        }
+    }
+}
+
+/// As JSON.
+impl fmt::Display for Literal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Literal::Null => f.write_str("null"),
+            Literal::Bool(value) => write!(f, "{value}"),
+            Literal::Int(value) => write!(f, "{value}"),
+            Literal::Float(value) => write!(f, "{value:?}"),
+            Literal::Text(text) => write!(f, "\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"")),
+            Literal::List(items) => {
+                f.write_str("[")?;
+                for (i, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if i == 0 { "" } else { ", " })?;
+                }
+                f.write_str("]")
+            }
         }
     }
 }
@@ -132,6 +154,8 @@ mod tests {
         for text in texts {
             let expected: serde_json::Value = serde_json::from_str(text).unwrap();
             assert_eq!(json(&Literal::parse(text)), expected, "{text}");
+            let shown = Literal::parse(text).to_string().replace('\n', "\\n");
+            assert_eq!(serde_json::from_str::<serde_json::Value>(&shown).unwrap(), expected, "{text}");
         }
     }
 

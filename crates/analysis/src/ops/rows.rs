@@ -55,12 +55,13 @@ impl Rank<'_> {
         let strings = &self.view.trace.strings;
         let literal = |i: usize| arguments[i].map(|text| Literal::parse(strings.get(text)));
         let launched = self.calls.direct(tally.example as usize).first();
+        let kernel = launched.map(|event| self.view.trace.name(event.row));
         let by_arguments = asked.by == By::Arguments;
         let work = self.works.of[tally.kind as usize].as_ref();
         OpRow {
             rank: self.rank,
             name: strings.get(name).to_owned(),
-            category: self.category(asked, strings.get(name), launched),
+            category: asked.models().category(strings.get(name), kernel).to_owned(),
             arguments: by_arguments.then(|| Arguments {
                 input_dims: literal(0),
                 input_types: literal(1),
@@ -81,13 +82,6 @@ impl Rank<'_> {
     pub(super) fn mfu(&self, again: &Bitmap, per_step: PerStep) -> Mfu {
         let Rank { rank, view, calls, kinds, works, limits, .. } = *self;
         Utilised { view, calls, kinds, works, again, limits, per_step }.mfu(rank)
-    }
-
-    /// That of the user's work model, else of the operator's name and first kernel.
-    fn category(&self, asked: &Ops, name: &str, launched: Option<&GpuEvent>) -> String {
-        let model = asked.models.as_ref().and_then(|models| models.find(name));
-        let kernel = launched.map(|event| self.view.trace.name(event.row));
-        model.map_or_else(|| gpuscope_work::category(name, kernel), |model| model.category()).to_owned()
     }
 
     fn direct(&self) -> Ns {

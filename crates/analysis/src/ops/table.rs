@@ -28,20 +28,26 @@ impl Tabular for OpsAnswer {
     }
 }
 
-fn ops(rows: &[OpRow]) -> Table {
-    let first = rows.first();
-    Table::of("ops", "Operators by GPU time", rows)
+fn ops<'r>(rows: &'r [OpRow]) -> Table {
+    let has = |is: fn(&OpRow) -> bool| rows.iter().any(is);
+    let by_arguments = has(|row| row.arguments.is_some());
+    let table = Table::of("ops", "Operators by GPU time", rows)
         .int("rank", Unit::None, "The rank", |r| i64::from(r.rank))
-        .text("category", "What sort of operator it is", |r| r.category.clone())
-        .int("count", Unit::Count, "Calls", |r| r.count as i64)
-        .int("direct_kernel_ns", Unit::Ns, "GPU time straight under it, united per call", |r| {
-            r.direct_kernel_ns.0
-        })
+        .text("category", "What sort of operator it is", |r| r.category.clone());
+    // Arguments need the room.
+    let unless = |table: TableBuilder<'r, OpRow>| if by_arguments { table.for_files() } else { table };
+    let table = unless(table).int("count", Unit::Count, "Calls", |r| r.count as i64).int(
+        "direct_kernel_ns",
+        Unit::Ns,
+        "GPU time straight under it, united per call",
+        |r| r.direct_kernel_ns.0,
+    );
+    let table = unless(table)
         .float("pct", Unit::Percent, "Of the direct time of the rank", |r| r.pct)
         .int("subtree_kernel_ns", Unit::Ns, "GPU time anywhere below it, united per call", |r| {
             r.subtree_kernel_ns.0
         })
-        .when(first.is_some_and(|row| row.overlap.is_some()), |table| {
+        .when(has(|row| row.overlap.is_some()), |table| {
             table
                 .int("overlap_ns", Unit::Ns, "Direct time during which another stream was busy too", |r| {
                     r.overlap.map(|overlap| overlap.overlap_ns.0)
@@ -50,17 +56,33 @@ fn ops(rows: &[OpRow]) -> Table {
                     r.overlap.map(|overlap| overlap.overlap_pct)
                 })
         })
-        .when(first.is_some_and(|row| row.work.is_some()), work)
-        .when(first.is_some_and(|row| row.recompute.is_some()), |table| {
+        .when(by_arguments, work)
+        .when(has(|row| row.recompute.is_some()), |table| {
             table.text("recompute", "Whether activation checkpointing ran it again", |r| {
                 r.recompute.map(|again| if again { "again" } else { "first" }.to_owned())
             })
         })
-        .text("name", "The operator", |r| r.name.clone())
-        .when(first.is_some_and(|row| row.arguments.is_some()), |table| {
-            table.text("arguments", "Shapes and types of its tensors", |r| r.arguments.as_ref().map(brief))
+        .text("name", "The operator", |r| r.name.clone());
+    if by_arguments { arguments(table.for_files()).build() } else { table.build() }
+}
+
+/// One short text for people, and all four for files.
+fn arguments(table: TableBuilder<'_, OpRow>) -> TableBuilder<'_, OpRow> {
+    fn of(row: &OpRow, field: fn(&Arguments) -> &Option<Literal>) -> Option<String> {
+        row.arguments.as_ref().and_then(|arguments| field(arguments).as_ref()).map(ToString::to_string)
+    }
+    table
+        .text("call", "The operator, and shapes and types of its tensors", |r| {
+            Some(format!("{} {}", r.name, r.arguments.as_ref().map(brief)?).trim_end().to_owned())
         })
-        .build()
+        .text("input_dims", "Shapes, as in the trace", |r| of(r, |arguments| &arguments.input_dims))
+        .for_files()
+        .text("input_types", "Types, as in the trace", |r| of(r, |arguments| &arguments.input_types))
+        .for_files()
+        .text("input_strides", "Strides, as in the trace", |r| of(r, |arguments| &arguments.input_strides))
+        .for_files()
+        .text("concrete_inputs", "Values, as in the trace", |r| of(r, |arguments| &arguments.concrete_inputs))
+        .for_files()
 }
 
 fn work(table: TableBuilder<'_, OpRow>) -> TableBuilder<'_, OpRow> {
@@ -72,21 +94,29 @@ fn work(table: TableBuilder<'_, OpRow>) -> TableBuilder<'_, OpRow> {
         .float("tflops_per_s", Unit::TeraflopsPerSecond, "Operations per second of GPU time", |r| {
             of(r, |work| work.tflops_per_s)
         })
-        .text("bound", "What limits it at best on this GPU", |r| {
-            of(r, |work| work.bound?.label().to_owned().into())
+        .float("tb_per_s", Unit::TerabytesPerSecond, "Bytes per second of GPU time", |r| {
+            of(r, |work| work.tb_per_s)
         })
         .float("pct_roofline", Unit::Percent, "The time it would take at best, of the time it took", |r| {
             of(r, |work| work.pct_roofline)
         })
+        .text("bound", "What limits it at best on this GPU", |r| {
+            of(r, |work| work.bound).map(|bound| bound.label().to_owned())
+        })
         .int("data_moved_bytes", Unit::Bytes, "Every operand and result of one call once", |r| {
-            of(r, |work| i64::try_from(work.data_moved_bytes?).ok())
+            of(r, |work| work.data_moved_bytes).and_then(|bytes| i64::try_from(bytes).ok())
         })
-        .float("tb_per_s", Unit::TerabytesPerSecond, "Bytes per second of GPU time", |r| {
-            of(r, |work| work.tb_per_s)
-        })
+        .for_files()
         .float("flops_per_byte", Unit::Ratio, "Operations per byte moved", |r| {
             of(r, |work| work.flops_per_byte)
         })
+        .for_files()
+        .text("precision", "The number format of the operations", |r| {
+            of(r, |work| work.precision).map(str::to_owned)
+        })
+        .for_files()
+        .text("sizes", "The sizes that the work follows from", |r| of(r, |work| work.sizes.clone()))
+        .for_files()
 }
 
 fn kernels(ops: &[OpRow]) -> Option<Table> {
@@ -95,6 +125,7 @@ fn kernels(ops: &[OpRow]) -> Option<Table> {
     let table = Table::of("kernels", "What the operators ran", &rows)
         .int("rank", Unit::None, "The rank", |(op, _)| i64::from(op.rank))
         .text("category", "What sort of operator it is", |(op, _)| op.category.clone())
+        .for_files()
         .text("op", "The operator", |(op, _)| op.name.clone())
         .int("stream", Unit::None, "The stream", |(_, k)| k.stream)
         .int("count", Unit::Count, "Launches", |(_, k)| k.count as i64)
@@ -104,6 +135,7 @@ fn kernels(ops: &[OpRow]) -> Option<Table> {
         .int("min_ns", Unit::Ns, "Shortest duration", |(_, k)| k.min_ns.0)
         .int("max_ns", Unit::Ns, "Longest duration", |(_, k)| k.max_ns.0)
         .float("std_ns", Unit::Ns, "Sample standard deviation of the durations", |(_, k)| k.std_ns)
+        .for_files()
         .text("launcher", "The call that launched it", |(_, k)| k.launcher.clone())
         .text("name", "The kernel", |(_, k)| k.name.clone())
         .build();
@@ -225,7 +257,7 @@ fn ranks(rows: &[RankOps]) -> Table {
         .build()
 }
 
-/// `888×2880 2880×640 bf16`: what tells one row from another at a glance. JSON has all of it.
+/// `888×2880 2880×640 bf16`: what tells one row from another at a glance.
 fn brief(arguments: &Arguments) -> String {
     let mut words: Vec<String> = Vec::new();
     let dims = arguments.input_dims.as_ref().map_or(&[] as &[Literal], Literal::items);

@@ -1,8 +1,11 @@
 //! `gpuscope ops`
 
+use std::path::Path;
+
 use gpuscope_analysis::Ops;
 use gpuscope_analysis::ops::{self, Limits, PerStep};
 use gpuscope_trace::Ns;
+use gpuscope_work::Models;
 use gpuscope_work::gpus::{self, Peaks, Recognised};
 
 use super::answer;
@@ -24,15 +27,21 @@ pub(crate) fn run(asked: &OpsArgs, console: &mut Console<'_>) -> Result<Exit, Fa
         overlap: asked.overlap,
         short_kernels: asked.short_kernels_us.map(Ns::from_fractional_us),
         top: asked.top,
-        models: None,
+        models: asked.work.models.as_deref().map(models).transpose()?,
         limits: limits(&asked.work)?,
         per_step: PerStep { model_flops: asked.work.model_flops, tokens: asked.work.tokens_per_step },
     };
     answer("ops", &question, &asked.asked, console)
 }
 
+fn models(file: &Path) -> Result<Models, Failure> {
+    let unreadable = |message: String| Failure::Unreadable { path: file.display().to_string(), message };
+    let text = std::fs::read_to_string(file).map_err(|error| unreadable(error.to_string()))?;
+    Models::with_user(&text).map_err(|error| unreadable(error.to_string()))
+}
+
 /// What the user says of the GPU.
-pub(crate) fn limits(work: &WorkArgs) -> Result<Limits, Failure> {
+fn limits(work: &WorkArgs) -> Result<Limits, Failure> {
     let peaks = work.peak.as_deref().map(peaks).transpose()?.unwrap_or_default();
     let gpu = work.gpu.as_deref().map(gpu).transpose()?;
     Ok(Limits { peaks, gpu, called: None })

@@ -33,7 +33,7 @@ use crate::Question;
 use crate::recompute::recomputed;
 use calls::Calls;
 use kinds::Kinds;
-use rows::{Rank, sort};
+use rows::{OfRank, sort};
 use tally::{Rules, Tallies};
 use work::Works;
 
@@ -179,8 +179,15 @@ impl Question for Ops {
             has_model: &works.has_model,
         };
         let tallies = Tallies::of(&calls, &kinds, &times, &rules);
-        let rank =
-            Rank { rank, view, calls: &calls, kinds: &kinds, times: &times, works: &works, limits: &limits };
+        let rank = OfRank {
+            rank,
+            view,
+            calls: &calls,
+            kinds: &kinds,
+            times: &times,
+            works: &works,
+            limits: &limits,
+        };
         let mut ops = rank.rows(&tallies, self);
         let categories = rank.categories(&ops);
         sort(&mut ops, self.by);

@@ -87,23 +87,23 @@ impl Calls {
 
     /// Sorts the GPU events by their calls; those of one call stay by start.
     fn give(&mut self, view: View<'_>, owner: &[u32]) {
-        let owned = || {
+        let events = || {
             view.gpu().filter_map(|event| {
                 let call = owner[view.launch(event.row)? as usize];
                 (call != NONE).then_some((call as usize, event))
             })
         };
         self.first = vec![0; self.rows.len() + 1];
-        for (call, _) in owned() {
+        for (call, _) in events() {
             self.first[call + 1] += 1;
         }
         for i in 0..self.rows.len() {
             self.first[i + 1] += self.first[i];
         }
         let mut next = self.first.clone();
-        let Some((_, any)) = owned().next() else { return };
+        let Some((_, any)) = events().next() else { return };
         self.events = vec![*any; self.first[self.rows.len()] as usize];
-        for (call, event) in owned() {
+        for (call, event) in events() {
             self.events[next[call] as usize] = *event;
             next[call] += 1;
         }

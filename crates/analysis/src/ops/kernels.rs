@@ -61,7 +61,9 @@ pub(super) fn of_rows(view: View<'_>, calls: &Calls, tallies: &Tallies) -> Vec<V
 
 fn kernel(view: View<'_>, key: Key, mut each: Vec<Ns>) -> KernelOfOp {
     let mut all = Durations::default();
-    each.iter().for_each(|duration| all.add(*duration));
+    for duration in &each {
+        all.add(*duration);
+    }
     let middle = each.len() / 2;
     let (below, upper, _) = each.select_nth_unstable(middle);
     let lower =

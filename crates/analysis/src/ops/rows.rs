@@ -17,7 +17,7 @@ use super::{
 };
 
 /// The calls of one rank.
-pub(super) struct Rank<'r> {
+pub(super) struct OfRank<'r> {
     pub(super) rank: u32,
     pub(super) view: View<'r>,
     pub(super) calls: &'r Calls,
@@ -27,7 +27,7 @@ pub(super) struct Rank<'r> {
     pub(super) limits: &'r Limits,
 }
 
-impl Rank<'_> {
+impl OfRank<'_> {
     pub(super) fn rows(&self, tallies: &Tallies, asked: &Ops) -> Vec<OpRow> {
         let mut rows: Vec<OpRow> = tallies.rows.iter().map(|tally| self.row(tally, asked)).collect();
         if asked.kernels {
@@ -80,7 +80,7 @@ impl Rank<'_> {
     }
 
     pub(super) fn mfu(&self, again: &Bitmap, per_step: PerStep) -> Mfu {
-        let Rank { rank, view, calls, kinds, works, limits, .. } = *self;
+        let OfRank { rank, view, calls, kinds, works, limits, .. } = *self;
         Utilised { view, calls, kinds, works, again, limits, per_step }.mfu(rank)
     }
 

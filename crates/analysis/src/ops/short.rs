@@ -134,11 +134,11 @@ fn bin(duration: Ns, threshold: Ns) -> usize {
 fn gaps(view: View<'_>, threshold: Ns) -> FxHashMap<u32, Ns> {
     let most = Idle::default().threshold;
     let mut busy_until: BTreeMap<i64, Ns> = BTreeMap::new();
-    let mut gap = |event: &GpuEvent| {
+    let gap = |event: &GpuEvent| {
         let until = busy_until.entry(view.device(event.row)).or_insert(event.start);
         let gap = event.start - *until;
         *until = event.end.max(*until);
         (gap > Ns::ZERO && event.dur() < threshold).then_some((event.row, gap.min(most)))
     };
-    view.gpu().filter_map(|event| gap(event)).collect()
+    view.gpu().filter_map(gap).collect()
 }

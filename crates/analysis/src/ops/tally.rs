@@ -41,9 +41,10 @@ impl Tallies {
         // Two places per group: first computed, and computed anew.
         let mut place: Vec<Option<u32>> = vec![None; 2 * kinds.list.len()];
         let mut tallies = Tallies { rows: Vec::new(), of: vec![None; calls.len()] };
-        for call in 0..calls.len() {
+        for (call, times) in times.iter().enumerate() {
             let (kind, launches) = (kinds.of[call], !calls.direct(call).is_empty());
-            if !launches && !(rules.by_arguments && rules.has_model[kind as usize]) {
+            let has_row = launches || (rules.by_arguments && rules.has_model[kind as usize]);
+            if !has_row {
                 continue;
             }
             let recomputed = rules.recomputed.is_some_and(|rows| rows.has(calls.row(call)));
@@ -60,8 +61,8 @@ impl Tallies {
                 tally.example = call as u32;
             }
             tally.count += 1;
-            tally.direct += times[call].direct;
-            tally.subtree += times[call].subtree;
+            tally.direct += times.direct;
+            tally.subtree += times.subtree;
             tallies.of[call] = Some(row);
         }
         tallies

@@ -17,7 +17,9 @@ fn op(mut sample: Sample, name: &str, shapes: &str, time: Range<i64>) -> Sample 
     let types = format!("[{}]", vec!["\"c10::BFloat16\""; tensors].join(", "));
     let texts = [(Arg::InputDims, sample.intern(shapes)), (Arg::InputTypes, sample.intern(&types))];
     sample.event(Phase::Complete, "cpu_op", name, Some(time.start), Some(time.end - time.start), |record| {
-        texts.into_iter().for_each(|(arg, text)| record.set_text(arg, text));
+        for (arg, text) in texts {
+            record.set_text(arg, text);
+        }
     })
 }
 

@@ -198,10 +198,7 @@ fn ops() {
     assert_eq!(told["model_flops"], 5_000_000_000_u64);
     assert_eq!(told["flops_per_token"], 5e6);
     assert_eq!(told["by_precision"][0]["peak_tflops_per_s"], 1.0);
-    folder.write(
-        "own.toml",
-        "[[model]]\nname = \"aten::copy_\"\ncategory = \"mine\"\nflops = \"7\"\n".to_owned(),
-    );
+    folder.write("own.toml", "[[model]]\nname = \"aten::copy_\"\ncategory = \"mine\"\nflops = \"7\"\n");
     let own = data(&["--models", &folder.path("own.toml").to_string_lossy()])["ops"].take();
     assert!(own.as_array().unwrap().iter().any(|row| row["category"] == "mine"), "{own}");
     for (flags, message) in [

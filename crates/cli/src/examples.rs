@@ -70,6 +70,14 @@ Examples:
   gpuscope op-kernels rank0.json.gz
   gpuscope op-kernels traces/ --rank 0 --csv";
 
+pub(crate) const OPS: &str = "\
+Examples:
+  gpuscope ops rank0.json.gz --top 20
+  gpuscope ops rank0.json.gz --unique-args --gpu h100-sxm   FLOPs and roofline
+  gpuscope ops traces/ --rank 0 --kernels --csv --table kernels
+  gpuscope ops rank0.json.gz --short-kernels-us 10
+  gpuscope ops rank0.json.gz --recompute --tokens-per-step 16384";
+
 pub(crate) const MEMORY: &str = "\
 Examples:
   gpuscope memory traces/                  recorded with profile_memory=True

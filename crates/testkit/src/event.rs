@@ -163,6 +163,8 @@ pub(crate) enum What {
 pub(crate) struct Gpu {
     pub(crate) correlation: u64,
     pub(crate) external: u64,
+    /// The external id of the innermost operator around the launch; 0 for none.
+    pub(crate) operator: u64,
     /// Start of the launching call; none if that call is not in the file.
     pub(crate) launched: Option<i64>,
 }

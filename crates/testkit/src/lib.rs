@@ -24,6 +24,7 @@ mod job;
 mod layers;
 mod memory;
 pub mod mutate;
+mod operators;
 mod plan;
 mod planting;
 mod preamble;

@@ -44,6 +44,8 @@ pub struct RankTruth {
     pub steps: Vec<StepTruth>,
     /// Per full name, by name.
     pub kernels: Vec<KernelTruth>,
+    /// Per operator that launched anything, and per call that did so outside of any, by name.
+    pub operators: Vec<OperatorTruth>,
     pub collectives: Vec<CollectiveTruth>,
     pub gpu_events: u64,
     /// GPU events whose launching call is in the file.
@@ -96,6 +98,21 @@ pub struct KernelTruth {
     pub sum_ns: i64,
     pub min_ns: i64,
     pub max_ns: i64,
+}
+
+/// All calls of an operator that put work on the GPU straight away.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct OperatorTruth {
+    pub name: String,
+    pub count: u64,
+    /// The time of each call's GPU events united, then summed.
+    pub direct_ns: i64,
+    /// Of these, the calls that run again what was thrown away.
+    pub recomputed: u64,
+    pub recomputed_ns: i64,
+    /// Operations of all calls, of matrix products and attention.
+    pub flops: u64,
+    pub recomputed_flops: u64,
 }
 
 /// One rank's part in a collective.

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::catalog::MEMSET_NAME;
 use crate::event::{Batch, Event, Gpu, Transfer, What};
 use crate::groups::Groups;
+use crate::operators::{Operators, recomputation};
 use crate::plan::{Clock, Plan};
 use crate::preamble::Places;
 use crate::sweep::{Kind, Sweep};
@@ -24,6 +25,7 @@ pub(crate) struct Witness<'p> {
     steps: Vec<StepTruth>,
     last_gpu_end: Option<i64>,
     kernels: BTreeMap<(&'static str, &'static str), KernelTruth>,
+    operators: Operators,
     collectives: Vec<CollectiveTruth>,
     gpu_events: u64,
     unlinked: u64,
@@ -70,6 +72,7 @@ impl<'p> Witness<'p> {
             steps: Vec::new(),
             last_gpu_end: None,
             kernels: BTreeMap::new(),
+            operators: Operators::default(),
             collectives: Vec::new(),
             gpu_events: 0,
             unlinked: 0,
@@ -86,8 +89,8 @@ impl<'p> Witness<'p> {
         }
         let clock = self.clock;
         for site in &mut batch.sites {
-            let (start_ns, end_ns) = (clock.shows(site.start), clock.shows(site.end));
-            self.fault_sites.push(FaultSpan { fault: site.fault, start_ns, end_ns });
+            (site.start, site.end) = (clock.shows(site.start), clock.shows(site.end));
+            self.fault_sites.push(FaultSpan { fault: site.fault, start_ns: site.start, end_ns: site.end });
         }
         for event in &mut batch.events {
             event.start = clock.shows(event.start);
@@ -103,6 +106,7 @@ impl<'p> Witness<'p> {
         for event in &batch.events {
             self.event(event);
         }
+        self.operators.observe(self.plan, batch, &recomputation(self.plan, batch));
         if let Some(step) = batch.step {
             self.step(step, &batch.events);
         }
@@ -236,6 +240,7 @@ impl<'p> Witness<'p> {
             total: self.total.finish(),
             steps: self.steps,
             kernels: self.kernels.into_values().collect(),
+            operators: self.operators.finish(),
             collectives: self.collectives,
             gpu_events: self.gpu_events,
             launched: self.gpu_events - self.unlinked,

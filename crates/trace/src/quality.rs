@@ -47,6 +47,8 @@ pub enum Code {
     OtherCaptures,
     ClockSkew,
     UnknownEvents,
+    UnknownGpu,
+    DifferentFlops,
     InvalidUtf8,
 }
 
@@ -85,7 +87,9 @@ impl Code {
             | Code::MissingShapes
             | Code::MissingRanks
             | Code::OtherCaptures
-            | Code::UnknownEvents => Severity::Info,
+            | Code::UnknownEvents
+            | Code::UnknownGpu
+            | Code::DifferentFlops => Severity::Info,
         }
     }
 }

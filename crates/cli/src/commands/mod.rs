@@ -20,6 +20,7 @@ mod launches;
 mod limits;
 mod memory;
 mod op_kernels;
+mod ops;
 mod overlap;
 mod patterns;
 mod queue;
@@ -62,6 +63,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
             patterns::run(&asked, &Patterns { operator, min_length: min_pattern_len, top: top_k }, console)
         }
         Command::OpKernels(asked) => op_kernels::run(&asked, console),
+        Command::Ops(asked) => ops::run(&asked, console),
         Command::Memory { asked, series } => memory::run(&asked, series, console),
         Command::CriticalPath { asked, annotation, instance } => {
             critical_path::run(&asked, annotation, instance, console)

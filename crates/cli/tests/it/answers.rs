@@ -152,6 +152,82 @@ fn the_path_is_drawn_on_the_trace() {
     assert!(more.contains("\"critical\":1") && more.contains("\"pattern_count\":"));
 }
 
+/// A linear layer on an H100 whose product and bias are two kernels, one of them beside a copy.
+fn linear() -> TraceText {
+    let device = r#"[{"id": 0, "name": "NVIDIA H100 80GB HBM3", "totalGlobalMem": 85018279936, "computeMajor": 9,
+        "computeMinor": 0, "numSms": 132}]"#;
+    let product = |trace: TraceText, at: std::ops::Range<i64>| {
+        trace
+            .cpu_op("aten::mm", at)
+            .raw_arg("Input Dims", "[[4096, 1024], [1024, 512]]")
+            .raw_arg("Input type", r#"["c10::BFloat16", "c10::BFloat16"]"#)
+            .raw_arg("Input Strides", "[[1024, 1], [512, 1]]")
+            .raw_arg("Concrete Inputs", r#"["", ""]"#)
+    };
+    let trace = trace().rank(0, 1).top_level("deviceProperties", device).step(1, 0..100_000);
+    let trace = product(trace, 1_000..20_000);
+    let trace = trace
+        .kernel("gemm_bf16", 30_000..45_000)
+        .launched_at(5_000..6_000)
+        .kernel("splitk_reduce", 46_000..50_000)
+        .launched_at(8_000..9_000)
+        .cpu_op("aten::copy_", 21_000..29_000)
+        .memcpy("Memcpy HtoD (Pinned -> Device)", 40_000..48_000, 1_000_000)
+        .on(0, 24)
+        .launched_at(22_000..23_000);
+    product(trace, 50_000..60_000).kernel("gemm_bf16", 61_000..77_000).launched_at(51_000..52_000)
+}
+
+#[test]
+fn ops() {
+    let folder = Folder::new();
+    folder.write("rank0.json", linear().to_json());
+    let run = |flags: &[&str]| folder.run(&[&["ops", "@rank0.json"], flags].concat());
+    let all = ["--kernels", "--overlap", "--recompute", "--short-kernels-us", "10"];
+    insta::assert_snapshot!("ops_table", run(&all).out);
+    insta::assert_json_snapshot!("ops_json", run(&[&all[..], &["--json"]].concat()).json()["data"]);
+    insta::assert_snapshot!("ops_by_arguments_table", run(&["--unique-args"]).out);
+    insta::assert_json_snapshot!("ops_by_arguments_json", run(&["--by", "args", "--json"]).json()["data"]);
+    insta::assert_snapshot!("ops_by_arguments_csv", run(&["--unique-args", "--csv"]).out);
+    insta::assert_snapshot!("ops_by_category_table", run(&["--by", "category"]).out);
+    let data = |flags: &[&str]| run(&[flags, &["--json"]].concat()).json()["data"].take();
+    assert_eq!(data(&["--top", "1"])["ops"].as_array().unwrap().len(), 1);
+    let (h100, a100) = (data(&[])["mfu"].take(), data(&["--gpu", "a100 sxm 80gb"])["mfu"].take());
+    assert!(a100["mfu_pct"].as_f64() > h100["mfu_pct"].as_f64(), "{a100}");
+    let told = data(&["--peak", "bf16=1", "--model-flops", "5e9", "--tokens-per-step", "1000"])["mfu"].take();
+    assert_eq!(told["model_flops"], 5_000_000_000_u64);
+    assert_eq!(told["flops_per_token"], 5e6);
+    assert_eq!(told["by_precision"][0]["peak_tflops_per_s"], 1.0);
+    folder.write("own.toml", "[[model]]\nname = \"aten::copy_\"\ncategory = \"mine\"\nflops = \"7\"\n");
+    let own = data(&["--models", &folder.path("own.toml").to_string_lossy()])["ops"].take();
+    assert!(own.as_array().unwrap().iter().any(|row| row["category"] == "mine"), "{own}");
+    for (flags, message) in [
+        (["--gpu", "h"], "no such GPU"),
+        (["--gpu", "h100"], "which of"),
+        (["--peak", "bf17=3"], "known are fp64"),
+        (["--by", "shape"], "possible values"),
+    ] {
+        let refused = run(&flags);
+        assert_eq!(refused.exit, 2);
+        assert!(refused.err.contains(message), "{}", refused.err);
+    }
+}
+
+#[test]
+fn a_gpu_that_is_not_known_is_asked_for() {
+    let folder = Folder::new();
+    let unknown = linear().to_json().replace("NVIDIA H100 80GB HBM3", "NVIDIA X1");
+    folder.write("rank0.json", unknown);
+    let asked = folder.run(&["ops", "@rank0.json", "--json"]);
+    assert!(asked.codes().contains(&"unknown_gpu".to_owned()), "{:?}", asked.codes());
+    assert!(
+        !folder
+            .run(&["ops", "@rank0.json", "--json", "--peak", "bf16=1"])
+            .codes()
+            .contains(&"unknown_gpu".to_owned())
+    );
+}
+
 #[test]
 fn op_kernels() {
     let folder = Folder::new();

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "breakdown",
     "temporal",
     "kernels",
@@ -18,6 +18,7 @@ const COMMANDS: [&str; 14] = [
     "annotations",
     "patterns",
     "op-kernels",
+    "ops",
     "memory",
     "counters",
     "check",

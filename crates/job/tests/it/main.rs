@@ -8,6 +8,7 @@ mod figures;
 mod findings;
 mod idle;
 mod memory;
+mod ops;
 mod plans;
 mod planted;
 mod selected;

@@ -93,6 +93,11 @@ impl Index {
         self.thread_order.get_or_init(|| ThreadOrder::new(trace))
     }
 
+    /// The host events of each thread that have a span, by start, longer ones first, then file order.
+    pub fn host_threads(&self, trace: &Trace) -> impl Iterator<Item = &[Row]> {
+        self.thread_order(trace).threads()
+    }
+
     /// Which host event encloses which.
     pub fn nesting(&self, trace: &Trace) -> &Nesting {
         self.nesting.get_or_init(|| Nesting::new(trace, self.thread_order(trace)))

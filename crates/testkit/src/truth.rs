@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::fault::Fault;
 use crate::plan::Clock;
+use crate::purpose::Phase;
 
 /// The truth of a whole job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -45,6 +46,10 @@ pub struct RankTruth {
     /// Per full name, by name.
     pub kernels: Vec<KernelTruth>,
     pub collectives: Vec<CollectiveTruth>,
+    /// By phase, those whose launching call is in the file.
+    pub phases: Vec<PhaseTruth>,
+    /// GPU work for each stack of modules in each phase, where the launching call is in the file.
+    pub layers: Vec<LayerTruth>,
     pub gpu_events: u64,
     /// GPU events whose launching call is in the file.
     pub launched: u64,
@@ -96,6 +101,29 @@ pub struct KernelTruth {
     pub sum_ns: i64,
     pub min_ns: i64,
     pub max_ns: i64,
+}
+
+/// GPU work for one phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct PhaseTruth {
+    pub phase: Phase,
+    pub count: u64,
+    pub sum_ns: i64,
+    /// Of these, launched as part of a graph.
+    pub replayed: u64,
+    pub replayed_ns: i64,
+}
+
+/// GPU work of one stack of modules in one phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LayerTruth {
+    pub phase: Phase,
+    /// The modules around it, outermost first: `nn.Module: Block_3`.
+    pub modules: Vec<String>,
+    pub count: u64,
+    /// All but communication.
+    pub compute_ns: i64,
+    pub comm_ns: i64,
 }
 
 /// One rank's part in a collective.

@@ -42,6 +42,7 @@ pub enum Code {
     UnmatchedStepMarker,
     GraphLaunchShare,
     MissingShapes,
+    MissingModules,
     DuplicateRank,
     MissingRanks,
     OtherCaptures,
@@ -83,6 +84,7 @@ impl Code {
             | Code::ZeroDuration
             | Code::GraphLaunchShare
             | Code::MissingShapes
+            | Code::MissingModules
             | Code::MissingRanks
             | Code::OtherCaptures
             | Code::UnknownEvents => Severity::Info,

@@ -98,8 +98,11 @@ fn with_backward() -> Loaded {
         })
     };
     let s = op(trace(), 1, "aten::mm", 0..50, [(Arg::SequenceNumber, 4), (Arg::FwdThreadId, 0)]);
-    let s = s.call(1, 10..20).kernel("gemm", 7, 30..40, 1);
-    let s = op(s, 2, "MmBackward0", 100..200, [(Arg::SequenceNumber, 4), (Arg::FwdThreadId, 1)]);
+    let mut s = s.call(1, 10..20).kernel("gemm", 7, 30..40, 1);
+    // The engine's frame and the operator in it have the same link.
+    for (name, time) in [("engine", 90..210), ("MmBackward0", 100..200)] {
+        s = op(s, 2, name, time, [(Arg::SequenceNumber, 4), (Arg::FwdThreadId, 1)]);
+    }
     let s = s.event(Phase::Complete, "cuda_runtime", "cudaLaunchKernel", Some(120), Some(5), |record| {
         record.tid = Id::Int(2);
         record.set_int(Arg::Correlation, 2);
@@ -111,12 +114,18 @@ fn with_backward() -> Loaded {
 fn backward_operators_know_their_forward_ones() {
     let answer = with_backward().ask(&Stacks::default());
     let nodes = &answer.ranks[0].nodes;
-    let backward = nodes.iter().find(|node| node.name == "MmBackward0").unwrap();
+    let backward = nodes.iter().find(|node| node.name == "engine").unwrap();
     assert_eq!(nodes[backward.forward.unwrap() as usize].name, "aten::mm");
     let below = Stacks { backward_below_forward: true, ..Stacks::default() };
     assert_eq!(
-        text(&with_backward().ask(&below))[..3],
-        ["thread 1 0 30 0 0", "-aten::mm 1 30 10 0", "--backward 0 20 0 0"]
+        text(&with_backward().ask(&below))[..5],
+        [
+            "thread 1 0 30 0 0",
+            "-aten::mm 1 30 10 0",
+            "--backward 0 20 0 0",
+            "---engine 1 20 0 0",
+            "----MmBackward0 1 20 20 0",
+        ]
     );
 }
 

@@ -60,6 +60,23 @@ pub(crate) const BANDWIDTH: &str = "\
 Examples:
   gpuscope bandwidth traces/";
 
+pub(crate) const PHASES: &str = "\
+Examples:
+  gpuscope phases traces/
+  gpuscope phases rank0.json.gz --step 10..12 --csv --table steps";
+
+pub(crate) const LAYERS: &str = "\
+Examples:
+  gpuscope layers rank0.json.gz --depth 3
+  gpuscope layers traces/ --rank 0 --csv --table calls    a row for a box plot";
+
+pub(crate) const STACKS: &str = "\
+Examples:
+  gpuscope stacks rank0.json.gz --depth 6
+  gpuscope stacks rank0.json.gz --filter 'nn.Module: Linear' --min-us 100
+  gpuscope stacks rank0.json.gz -o stacks.collapsed            for flamegraph.pl
+  gpuscope stacks rank0.json.gz --by host --all -o x.speedscope.json";
+
 pub(crate) const PATTERNS: &str = "\
 Examples:
   gpuscope patterns traces/ --rank 0
@@ -122,6 +139,7 @@ pub(crate) const DIFF: &str = "\
 Examples:
   gpuscope diff before/ after/
   gpuscope diff before.json.gz after.json.gz -o diff.html
+  gpuscope diff before/ after/ --tree      by modules and operators
   gpuscope diff traces/ --rank 5 --against median
   gpuscope diff before/ after/ --fail-on 'step_time > +3% and step_time > +2ms'";
 

@@ -157,7 +157,7 @@ fn inputs_table(inputs: &[InputInfo]) -> Table {
 }
 
 /// Better said before the traces are read than after.
-fn writable(file: &Path) -> Result<(), Failure> {
+pub(crate) fn writable(file: &Path) -> Result<(), Failure> {
     let ends_in_slash = file.as_os_str().to_string_lossy().ends_with('/');
     if file.is_dir() || ends_in_slash {
         return Err(Failure::usage(

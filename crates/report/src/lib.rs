@@ -1,6 +1,7 @@
 //! Draws answers, one file per way of drawing. All of them work from the same tables; none computes anything.
 
 pub mod csv;
+pub mod flame;
 pub mod html;
 pub mod json;
 mod layout;

@@ -8,9 +8,11 @@ use crate::groups::Groups;
 use crate::operators::{Operators, recomputation};
 use crate::plan::{Clock, Plan};
 use crate::preamble::Places;
+use crate::purpose::{Modules, Phase, Purpose};
 use crate::sweep::{Kind, Sweep};
 use crate::truth::{
-    BreakdownTruth, CollectiveTruth, FaultSpan, KernelTruth, MemoryPeak, RankTruth, StepTruth,
+    BreakdownTruth, CollectiveTruth, FaultSpan, KernelTruth, LayerTruth, MemoryPeak, PhaseTruth, RankTruth,
+    StepTruth,
 };
 
 /// Collects the truth of one rank.
@@ -27,6 +29,8 @@ pub(crate) struct Witness<'p> {
     kernels: BTreeMap<(&'static str, &'static str), KernelTruth>,
     operators: Operators,
     collectives: Vec<CollectiveTruth>,
+    phases: BTreeMap<Phase, PhaseTruth>,
+    layers: BTreeMap<(Phase, Modules), (u64, i64, i64)>,
     gpu_events: u64,
     unlinked: u64,
     zero_length: u64,
@@ -74,6 +78,8 @@ impl<'p> Witness<'p> {
             kernels: BTreeMap::new(),
             operators: Operators::default(),
             collectives: Vec::new(),
+            phases: BTreeMap::new(),
+            layers: BTreeMap::new(),
             gpu_events: 0,
             unlinked: 0,
             zero_length: 0,
@@ -127,6 +133,9 @@ impl<'p> Witness<'p> {
         self.unlinked += u64::from(work.gpu.launched.is_none());
         self.zero_length += u64::from(ns == 0);
         self.total.add(event.start, event.end, work.kind);
+        if work.gpu.launched.is_some() {
+            self.purpose(event, &work, ns);
+        }
         let row = self.kernels.entry((work.name, work.kernel_type)).or_insert_with(|| KernelTruth {
             name: work.name.to_owned(),
             kernel_type: work.kernel_type,
@@ -139,6 +148,23 @@ impl<'p> Witness<'p> {
         row.sum_ns += ns;
         row.min_ns = row.min_ns.min(ns);
         row.max_ns = row.max_ns.max(ns);
+    }
+
+    fn purpose(&mut self, event: &Event, work: &GpuWork, ns: i64) {
+        let Purpose { phase, modules } = work.gpu.purpose;
+        let replayed = matches!(event.what, What::Kernel { graph_node: Some(_), .. });
+        let none = PhaseTruth { phase, count: 0, sum_ns: 0, replayed: 0, replayed_ns: 0 };
+        let row = self.phases.entry(phase).or_insert(none);
+        (row.count, row.sum_ns) = (row.count + 1, row.sum_ns + ns);
+        if replayed {
+            (row.replayed, row.replayed_ns) = (row.replayed + 1, row.replayed_ns + ns);
+        }
+        let (count, compute_ns, comm_ns) = self.layers.entry((phase, modules)).or_default();
+        *count += 1;
+        match work.kind {
+            Kind::Communication => *comm_ns += ns,
+            Kind::Computation | Kind::Memcpy => *compute_ns += ns,
+        }
     }
 
     fn stretch(&mut self, start: i64, end: i64) {
@@ -227,6 +253,10 @@ impl<'p> Witness<'p> {
         counts: impl Iterator<Item = (&'static str, u64)>,
     ) -> RankTruth {
         let (start_ns, end_ns) = self.span();
+        let layers = self.layers.into_iter().map(|((phase, modules), (count, compute_ns, comm_ns))| {
+            let modules = modules.iter().map(|name| name.to_string()).collect();
+            LayerTruth { phase, modules, count, compute_ns, comm_ns }
+        });
         RankTruth {
             rank: self.rank,
             world_size: self.plan.world(),
@@ -242,6 +272,8 @@ impl<'p> Witness<'p> {
             kernels: self.kernels.into_values().collect(),
             operators: self.operators.finish(),
             collectives: self.collectives,
+            phases: self.phases.into_values().collect(),
+            layers: layers.collect(),
             gpu_events: self.gpu_events,
             launched: self.gpu_events - self.unlinked,
             unlinked: self.unlinked,

@@ -42,6 +42,7 @@ pub enum Code {
     UnmatchedStepMarker,
     GraphLaunchShare,
     MissingShapes,
+    MissingModules,
     DuplicateRank,
     MissingRanks,
     OtherCaptures,
@@ -85,6 +86,7 @@ impl Code {
             | Code::ZeroDuration
             | Code::GraphLaunchShare
             | Code::MissingShapes
+            | Code::MissingModules
             | Code::MissingRanks
             | Code::OtherCaptures
             | Code::UnknownEvents

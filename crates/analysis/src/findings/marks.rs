@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use gpuscope_trace::{Arg, Class, Kind, Ns, Row, StrId, Trace, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::engine::{self, Pass};
 use crate::graph::{Marks, What};
 use crate::idle::{Cause, Causes};
 use crate::model::{JobModel, RankModel};
@@ -192,24 +193,8 @@ fn group_label(view: View<'_>, row: Row) -> &str {
     said(Arg::GroupDescription).or_else(|| said(Arg::GroupName)).unwrap_or("")
 }
 
-/// What host events say about the pass that what is inside them belongs to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pass {
-    Backward,
-    /// Forward work inside the backward pass: a checkpoint's backward function, or torch's recomputing hooks.
-    Recomputation,
-}
-
 fn pass(trace: &Trace, row: Row) -> Option<Pass> {
-    let name = trace.name(row);
-    if let Some(function) = name.strip_prefix("autograd::engine::evaluate_function: ") {
-        let again = function.starts_with("CheckpointFunction");
-        return Some(if again { Pass::Recomputation } else { Pass::Backward });
-    }
-    let recomputes = trace.class(row) == Class::PythonFrame
-        && name.contains("checkpoint.py")
-        && (name.contains("recompute") || name.contains("unpack_hook"));
-    recomputes.then_some(Pass::Recomputation)
+    engine::pass(trace.class(row), trace.name(row))
 }
 
 fn in_a_row(view: View<'_>, mut calls: Vec<Row>) -> FxHashSet<Row> {

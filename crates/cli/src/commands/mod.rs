@@ -17,17 +17,21 @@ mod idle;
 mod info;
 mod kernels;
 mod launches;
+mod layers;
 mod limits;
 mod memory;
 mod op_kernels;
 mod ops;
 mod overlap;
 mod patterns;
+mod phases;
 mod queue;
+mod stacks;
 mod stragglers;
 mod temporal;
 mod whatif;
 
+use gpuscope_analysis::whatif::NamePattern;
 use gpuscope_analysis::{Patterns, Question, Queue};
 use gpuscope_job::{JobOptions, Outcome, Run};
 use gpuscope_trace::{Criteria, KindRules, Ns, StepMarker};
@@ -62,6 +66,9 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Patterns { asked, operator, min_pattern_len, top_k } => {
             patterns::run(&asked, &Patterns { operator, min_length: min_pattern_len, top: top_k }, console)
         }
+        Command::Phases(asked) => phases::run(&asked, console),
+        Command::Layers { asked, depth } => layers::run(&asked, depth, console),
+        Command::Stacks { asked, wanted } => stacks::run(&asked, &wanted, console),
         Command::OpKernels(asked) => op_kernels::run(&asked, console),
         Command::Ops(asked) => ops::run(&asked, console),
         Command::Memory { asked, series } => memory::run(&asked, series, console),
@@ -75,7 +82,10 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
             annotations::run(&asked, (gpu, cpu), kernels, console)
         }
         Command::Whatif { changes, asked } => whatif::run(&asked, &changes, console),
-        Command::Diff { asked, against, fail_on } => diff::run(&asked, against, fail_on.as_deref(), console),
+        Command::Diff { asked, tree: true, .. } => diff::tree(&asked, console),
+        Command::Diff { asked, against, fail_on, tree: false } => {
+            diff::run(&asked, against, fail_on.as_deref(), console)
+        }
         Command::Hta(asked) => hta::run(&asked, console),
         Command::Convert(asked) => convert::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),
@@ -146,6 +156,17 @@ fn options_of(
         progress: if console.terminal.watched { Some(Box::new(Bar::new())) } else { None },
         ..JobOptions::default()
     })
+}
+
+/// Names that an expression is found in.
+fn names(flag: &str, pattern: &str) -> Result<NamePattern, Failure> {
+    let expression = Regex::new(pattern).map_err(|error| {
+        Failure::usage(
+            format!("{flag} {pattern}: {error}"),
+            "the expression is searched for in the names of kernels and host events",
+        )
+    })?;
+    Ok(NamePattern::new(pattern, move |name| expression.is_match(name)))
 }
 
 fn marker(pattern: &str) -> Result<StepMarker, Failure> {

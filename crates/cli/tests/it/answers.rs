@@ -38,6 +38,9 @@ snapshot!(queue, "queue", "--series");
 snapshot!(bandwidth, "bandwidth");
 snapshot!(patterns, "patterns", "--operator", "ProfilerStep", "--min-pattern-len", "1");
 snapshot!(annotations, "annotations");
+snapshot!(phases, "phases");
+snapshot!(layers, "layers");
+snapshot!(stacks, "stacks");
 snapshot!(collectives, "collectives");
 snapshot!(stragglers, "stragglers");
 snapshot!(annotations_kernels, "annotations", "--cpu", "--kernels");
@@ -116,6 +119,36 @@ fn diff() {
     let alone = folder.run(&["diff", "@a.json"]);
     assert_eq!(alone.exit, 2);
     assert!(alone.err.contains("two runs"), "{}", alone.err);
+}
+
+#[test]
+fn diff_by_call_paths() {
+    let folder = Folder::new();
+    folder
+        .write("a.json", rank(0).to_json())
+        .write("b.json", rank(0).kernel("extra", 200_000..210_000).to_json());
+    let table = folder.run(&["diff", "@a.json", "@b.json", "--tree"]);
+    assert_eq!((table.exit, table.err.as_str()), (0, ""));
+    insta::assert_snapshot!("diff_tree_table", table.out);
+    let data = &folder.run(&["diff", "@a.json", "@b.json", "--tree", "--json"]).json()["data"];
+    insta::assert_json_snapshot!("diff_tree_json", data);
+    assert_eq!(folder.run(&["diff", "@a.json", "--tree"]).exit, 2);
+}
+
+#[test]
+fn stacks_for_other_tools() {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json());
+    let collapsed = folder.run(&["stacks", "@rank0.json", "--format", "collapsed"]);
+    insta::assert_snapshot!("stacks_collapsed", collapsed.out);
+    let filed = folder.run(&["stacks", "@rank0.json", "-o", "@x.collapsed"]);
+    assert_eq!((filed.exit, filed.out.as_str()), (0, ""));
+    assert_eq!(folder.read("x.collapsed"), collapsed.out);
+    assert_eq!(folder.run(&["stacks", "@rank0.json", "-o", "@x.speedscope.json"]).exit, 0);
+    let file: serde_json::Value = serde_json::from_str(&folder.read("x.speedscope.json")).unwrap();
+    assert_eq!(file["$schema"], "https://www.speedscope.app/file-format-schema.json");
+    assert_eq!(file["profiles"][0]["endValue"], 30_000 + 30_000 + 5_000 + 40_000);
+    assert_eq!(folder.run(&["stacks", "@rank0.json", "--filter", "("]).exit, 2);
 }
 
 #[test]

@@ -154,9 +154,15 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
-    /// Each collective over all ranks: waiting and transfer apart, bandwidth, who came last
+    /// Each collective over all ranks: waiting and transfer apart, bandwidth, who came last and why
     #[command(after_help = examples::COLLECTIVES)]
-    Collectives(Asked),
+    Collectives {
+        /// How many GPUs a machine has, to tell links within from links between [default: from the traces]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        gpus_per_node: Option<u32>,
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// Which rank holds the others up, how often, and why
     #[command(after_help = examples::STRAGGLERS)]
     Stragglers(Asked),

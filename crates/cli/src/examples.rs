@@ -103,6 +103,8 @@ pub(crate) const COLLECTIVES: &str = "\
 Examples:
   gpuscope collectives traces/
   gpuscope collectives traces/ --step 10..12 --csv --table collectives
+  gpuscope collectives traces/ --table late        who was late, what it did
+  gpuscope collectives traces/ --table groups --gpus-per-node 8
   gpuscope collectives traces/ --table clocks      whose clock is how far off";
 
 pub(crate) const STRAGGLERS: &str = "\

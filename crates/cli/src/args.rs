@@ -166,6 +166,15 @@ pub(crate) enum Command {
     /// Which rank holds the others up, how often, and why
     #[command(after_help = examples::STRAGGLERS)]
     Stragglers(Asked),
+    /// How an inference server spends its GPU: prefill and decode, the steady state, what graphs replay
+    #[command(after_help = examples::INFERENCE)]
+    Inference {
+        /// Traces recorded while graphs were captured: they tell the operators of replayed kernels
+        #[arg(long, value_name = "TRACE", value_parser = NonEmptyStringValueParser::new())]
+        capture: Vec<String>,
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// How long a step would take if something were different
     #[command(after_help = examples::WHATIF)]
     Whatif {

@@ -112,6 +112,12 @@ Examples:
   gpuscope stragglers traces/
   gpuscope stragglers traces/ --json | jq .data.latest_rank";
 
+pub(crate) const INFERENCE: &str = "\
+Examples:
+  gpuscope inference serve.json.gz
+  gpuscope inference serve.json.gz --capture capture.json.gz
+  gpuscope inference serve.json.gz --csv --table steps";
+
 pub(crate) const DIFF: &str = "\
 Examples:
   gpuscope diff before/ after/

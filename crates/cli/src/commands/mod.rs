@@ -14,6 +14,7 @@ mod demo;
 mod diff;
 mod hta;
 mod idle;
+mod inference;
 mod info;
 mod kernels;
 mod launches;
@@ -68,6 +69,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         }
         Command::Collectives { asked, gpus_per_node } => collectives::run(&asked, gpus_per_node, console),
         Command::Stragglers(asked) => stragglers::run(&asked, console),
+        Command::Inference { asked, capture } => inference::run(&asked, &capture, console),
         Command::Counters(asked) => counters::run(&asked, console),
         Command::Annotations { asked, gpu, cpu, kernels } => {
             annotations::run(&asked, (gpu, cpu), kernels, console)

@@ -350,10 +350,14 @@ pub(crate) struct OutputArgs {
     /// CSV on standard output: the command's first table, or the one --table names
     #[arg(long)]
     pub csv: bool,
-    /// Write a file instead; its extension decides: .json .csv .html .md
-    #[arg(short, long, value_name = "FILE")]
+    /// Write a file instead; its extension decides: .json .csv .parquet .xlsx .html .md. A folder (`tables/`) gets every
+    /// table as CSV, `tables.parquet/` as Parquet
+    #[arg(short, long, value_name = "FILE|DIR/")]
     pub output: Option<PathBuf>,
-    /// Only this table, for CSV and tables
+    /// Say what the columns mean, instead of showing the answer
+    #[arg(long, conflicts_with = "json")]
+    pub explain: bool,
+    /// Only this table, for CSV, Parquet and tables
     #[arg(long, value_name = "NAME")]
     pub table: Option<String>,
     /// Colours in tables

@@ -1,5 +1,6 @@
 //! Draws answers, one file per way of drawing. All of them work from the same tables; none computes anything.
 
+pub mod columns;
 pub mod csv;
 pub mod html;
 pub mod json;
@@ -8,10 +9,12 @@ pub mod markdown;
 mod names;
 mod notes;
 mod page;
+pub mod parquet;
 pub mod summary;
 pub mod terminal;
 mod text;
 pub mod units;
+pub mod xlsx;
 
 pub use json::Envelope;
 pub use page::{Input, Page};

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use gpuscope_job::{InputInfo, Outcome};
 use gpuscope_report::terminal::{self, Style};
-use gpuscope_report::{Envelope, Input, Page, columns, csv, html, markdown, parquet, xlsx};
+use gpuscope_report::{Envelope, Input, Page, columns, csv, html, markdown, parquet, places, xlsx};
 use gpuscope_table::{Table, Tabular, Unit};
 use serde::Serialize;
 
@@ -117,8 +117,8 @@ impl<'a> Output<'a> {
             Format::Parquet => ("parquet", |table, file| parquet::write(table, file)),
             _ => ("csv", |table, file| csv::write(table, file)),
         };
-        for table in tables {
-            let path = folder.join(format!("{}.{extension}", table.name));
+        for (place, table) in places(tables).into_iter().zip(tables) {
+            let path = folder.join(format!("{place}.{extension}"));
             let write = || {
                 let mut file = BufWriter::new(File::create(&path)?);
                 draw(table, &mut file)?;

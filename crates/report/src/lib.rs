@@ -10,6 +10,7 @@ mod names;
 mod notes;
 mod page;
 pub mod parquet;
+mod places;
 pub mod summary;
 pub mod terminal;
 mod text;
@@ -18,3 +19,4 @@ pub mod xlsx;
 
 pub use json::Envelope;
 pub use page::{Input, Page};
+pub use places::places;

@@ -11,6 +11,7 @@ use gpuscope_table::{Column, Table, Unit, Values};
 use rust_xlsxwriter::{Format, Note, Workbook, Worksheet, XlsxError};
 
 use crate::page::Page;
+use crate::places::places;
 use crate::units;
 
 /// Rows of a sheet below the heading.
@@ -31,10 +32,11 @@ pub fn write(page: &Page<'_>, mut out: impl Write) -> io::Result<()> {
 fn workbook(page: &Page<'_>) -> Result<Vec<u8>, XlsxError> {
     let mut book = Workbook::new();
     let about = about(page);
-    for table in page.tables.iter().chain(&about) {
+    let named = places(page.tables).into_iter().zip(page.tables);
+    for (place, table) in named.chain(about.iter().map(|table| (table.name.to_owned(), table))) {
         for (nth, first) in (0..table.rows().max(1)).step_by(MOST_ROWS).enumerate() {
             let rows = first..table.rows().min(first + MOST_ROWS);
-            let name = if nth == 0 { table.name.to_owned() } else { format!("{} {}", table.name, nth + 1) };
+            let name = if nth == 0 { place.clone() } else { format!("{place} {}", nth + 1) };
             sheet(book.add_worksheet().set_name(name)?, table, rows)?;
         }
     }

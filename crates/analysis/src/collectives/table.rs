@@ -15,6 +15,7 @@ impl Tabular for CollectivesAnswer {
         if !self.collectives.is_empty() {
             tables.extend([
                 operations::over_groups(&self.operations),
+                operations::spread(&self.summary),
                 costs::groups(&self.groups),
                 costs::group_ranks(&self.group_ranks),
                 costs::stages(&self.stages),

@@ -8,9 +8,7 @@ use crate::collectives::{Span, Summary};
 pub(super) fn summary(rows: &[Summary]) -> Table {
     let table = Table::of("summary", "Collectives that are alike", rows)
         .text("name", "The operation", |s| s.name.to_string())
-        .text("group", "The process group, by what it is for or else by name", |s| {
-            s.group_description.as_deref().or(s.group.as_deref()).map(str::to_owned)
-        });
+        .text("group", "The process group, by what it is for or else by name", purpose);
     figures(table)
 }
 
@@ -41,19 +39,27 @@ fn figures(table: TableBuilder<'_, Summary>) -> Table {
                 s.incomplete as i64
             })
         })
-        .int("median_transfer_ns", Unit::Ns, "The transfer, median", |s| s.median_transfer_ns.0)
-        .int("max_skew_ns", Unit::Ns, "Last start less first, the most", |s| s.max_skew_ns.0)
         .when(spans, |table| {
             table.text("span", "Within a machine (intra) or between machines (inter)", |s| {
                 s.span.map(|span: Span| span.label().to_owned())
             })
         })
         .text("dtype", "The type of the data", |s| s.dtype.as_deref().map(str::to_owned))
-        .int("mean_transfer_ns", Unit::Ns, "The transfer, mean", |s| s.mean_transfer_ns.0)
+        .build()
+}
+
+/// How far single collectives are from the mean of those that are alike.
+pub(super) fn spread(rows: &[Summary]) -> Table {
+    Table::of("spread", "How transfers, skews and bandwidths of those that are alike spread", rows)
+        .text("name", "The operation", |s| s.name.to_string())
+        .text("group", "The process group, by what it is for or else by name", purpose)
+        .int("size_bytes", Unit::Bytes, "The message", |s| s.size_bytes)
         .int("min_transfer_ns", Unit::Ns, "The shortest transfer", |s| s.min_transfer_ns.0)
+        .int("median_transfer_ns", Unit::Ns, "The transfer, median", |s| s.median_transfer_ns.0)
+        .int("mean_transfer_ns", Unit::Ns, "The transfer, mean", |s| s.mean_transfer_ns.0)
         .int("max_transfer_ns", Unit::Ns, "The longest transfer", |s| s.max_transfer_ns.0)
-        .int("mean_skew_ns", Unit::Ns, "Last start less first, mean", |s| s.mean_skew_ns.0)
         .int("median_skew_ns", Unit::Ns, "Last start less first, median", |s| s.median_skew_ns.0)
+        .int("max_skew_ns", Unit::Ns, "Last start less first, the most", |s| s.max_skew_ns.0)
         .float("algo_gb_per_s", Unit::GigabytesPerSecond, "The message over the transfer", |s| {
             s.algo_gb_per_s
         })
@@ -63,7 +69,12 @@ fn figures(table: TableBuilder<'_, Summary>) -> Table {
         .float("max_bus_gb_per_s", Unit::GigabytesPerSecond, "Bus bandwidth of the fastest", |s| {
             s.max_bus_gb_per_s
         })
+        .int("mean_skew_ns", Unit::Ns, "Last start less first, mean", |s| s.mean_skew_ns.0)
         .build()
+}
+
+fn purpose(row: &Summary) -> Option<String> {
+    row.group_description.as_deref().or(row.group.as_deref()).map(str::to_owned)
 }
 
 pub(super) fn all_to_all_v(rows: &[AllToAllV]) -> Table {

@@ -113,15 +113,15 @@ impl<'a> Output<'a> {
         if !folder.is_dir() {
             std::fs::create_dir(folder).map_err(|source| unwritable(folder, source))?;
         }
-        let (extension, draw): (_, fn(&Table, &mut BufWriter<File>) -> io::Result<()>) = match self.format {
-            Format::Parquet => ("parquet", |table, file| parquet::write(table, file)),
-            _ => ("csv", |table, file| csv::write(table, file)),
-        };
+        let extension = if self.format == Format::Parquet { "parquet" } else { "csv" };
         for (place, table) in places(tables).into_iter().zip(tables) {
             let path = folder.join(format!("{place}.{extension}"));
             let write = || {
                 let mut file = BufWriter::new(File::create(&path)?);
-                draw(table, &mut file)?;
+                match self.format {
+                    Format::Parquet => parquet::write(table, &mut file)?,
+                    _ => csv::write(table, &mut file)?,
+                }
                 file.flush()
             };
             write().map_err(|source| unwritable(&path, source))?;

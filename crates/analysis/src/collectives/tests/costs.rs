@@ -57,6 +57,17 @@ fn time_is_counted_by_purpose_and_rank() {
 }
 
 #[test]
+fn collectives_of_one_group_that_overlap_are_exposed_once() {
+    let both = trace()
+        .kernel("gemm", 7, 0..20, None)
+        .nccl(ALL_REDUCE, 10..50)
+        .nccl(ALL_REDUCE, 30..70)
+        .nccl(ALL_REDUCE, 40..60);
+    let answer = job(&Collectives::default(), vec![(0, both)]);
+    assert_eq!((answer.groups[0].times.exposed_ns.0, answer.groups[0].times.comm_ns.0), (50, 100));
+}
+
+#[test]
 fn machines_are_told_by_their_names_or_by_their_devices() {
     let rank = |host: Option<&str>, devices: usize| {
         let sample = trace().nccl(Said { ranks: "[0, 1, 2]", ..ALL_REDUCE }, 10..20);

@@ -47,7 +47,7 @@ const QUESTIONS: [Ask; 23] = [
     ("ops", |view| ask(&every_operator(), view)),
     ("counters", |view| ask(&Counters, view)),
     ("memory", |view| ask(&Memory { series: true }, view)),
-    ("collectives", |view| ask(&Collectives, view)),
+    ("collectives", |view| ask(&Collectives::default(), view)),
     ("stragglers", |view| ask(&Stragglers, view)),
     ("critical-path", |view| ask(&CriticalPath::default(), view)),
     ("whatif", |view| ask(&WhatIf { changes: without_communication() }, view)),

@@ -177,12 +177,27 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
-    /// Each collective over all ranks: waiting and transfer apart, bandwidth, who came last
+    /// Each collective over all ranks: waiting and transfer apart, bandwidth, who came last and why
     #[command(after_help = examples::COLLECTIVES)]
-    Collectives(Asked),
+    Collectives {
+        /// How many GPUs a machine has, to tell links within from links between [default: from the traces]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        gpus_per_node: Option<u32>,
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// Which rank holds the others up, how often, and why
     #[command(after_help = examples::STRAGGLERS)]
     Stragglers(Asked),
+    /// How an inference server spends its GPU: prefill and decode, the steady state, what graphs replay
+    #[command(after_help = examples::INFERENCE)]
+    Inference {
+        /// Traces recorded while graphs were captured: they tell the operators of replayed kernels
+        #[arg(long, value_name = "TRACE", value_parser = NonEmptyStringValueParser::new())]
+        capture: Vec<String>,
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// How long a step would take if something were different
     #[command(after_help = examples::WHATIF)]
     Whatif {
@@ -468,10 +483,14 @@ pub(crate) struct OutputArgs {
     /// CSV on standard output: the command's first table, or the one --table names
     #[arg(long)]
     pub csv: bool,
-    /// Write a file instead; its extension decides: .json .csv .html .md
-    #[arg(short, long, value_name = "FILE")]
+    /// Write a file instead; its extension decides: .json .csv .parquet .xlsx .html .md. A folder (`tables/`) gets every
+    /// table as CSV, `tables.parquet/` as Parquet
+    #[arg(short, long, value_name = "FILE|DIR/")]
     pub output: Option<PathBuf>,
-    /// Only this table, for CSV and tables
+    /// Say what the columns mean, instead of showing the answer
+    #[arg(long, conflicts_with = "json")]
+    pub explain: bool,
+    /// Only this table, for CSV, Parquet and tables
     #[arg(long, value_name = "NAME")]
     pub table: Option<String>,
     /// Colours in tables

@@ -128,12 +128,20 @@ pub(crate) const COLLECTIVES: &str = "\
 Examples:
   gpuscope collectives traces/
   gpuscope collectives traces/ --step 10..12 --csv --table collectives
+  gpuscope collectives traces/ --table late        who was late, what it did
+  gpuscope collectives traces/ --table groups --gpus-per-node 8
   gpuscope collectives traces/ --table clocks      whose clock is how far off";
 
 pub(crate) const STRAGGLERS: &str = "\
 Examples:
   gpuscope stragglers traces/
   gpuscope stragglers traces/ --json | jq .data.latest_rank";
+
+pub(crate) const INFERENCE: &str = "\
+Examples:
+  gpuscope inference serve.json.gz
+  gpuscope inference serve.json.gz --capture capture.json.gz
+  gpuscope inference serve.json.gz --csv --table steps";
 
 pub(crate) const DIFF: &str = "\
 Examples:

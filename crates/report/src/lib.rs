@@ -1,5 +1,6 @@
 //! Draws answers, one file per way of drawing. All of them work from the same tables; none computes anything.
 
+pub mod columns;
 pub mod csv;
 pub mod flame;
 pub mod html;
@@ -9,10 +10,14 @@ pub mod markdown;
 mod names;
 mod notes;
 mod page;
+pub mod parquet;
+mod places;
 pub mod summary;
 pub mod terminal;
 mod text;
 pub mod units;
+pub mod xlsx;
 
 pub use json::Envelope;
 pub use page::{Input, Page};
+pub use places::places;

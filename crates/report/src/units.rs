@@ -28,6 +28,19 @@ pub fn count(value: i64) -> String {
     text
 }
 
+/// What a unit is called in full; empty where the numbers merely count, or are names.
+pub fn name(unit: Unit) -> String {
+    match unit {
+        Unit::None | Unit::Count | Unit::Ratio => String::new(),
+        Unit::Ns => "nanoseconds".to_owned(),
+        Unit::TimestampNs => "nanoseconds on the trace's clock".to_owned(),
+        other => {
+            let name = serde_json::to_value(other).ok().and_then(|value| value.as_str().map(str::to_owned));
+            name.unwrap_or_default().replace('_', " ")
+        }
+    }
+}
+
 /// An integer of a unit.
 pub fn int(value: i64, unit: Unit) -> String {
     match unit {
@@ -102,6 +115,12 @@ mod tests {
         let shown: Vec<String> =
             [0, 999, 1_000, 1_234_567, -1_234_567, 59_999_999_999, 7_200_000_000_000].map(duration).into();
         assert_eq!(shown, ["0 ns", "999 ns", "1.000 µs", "1.235 ms", "-1.235 ms", "60.00 s", "7200 s"]);
+    }
+
+    #[test]
+    fn units_have_names() {
+        let named = [Unit::None, Unit::Ns, Unit::Bytes, Unit::GigabytesPerSecond].map(name);
+        assert_eq!(named, ["", "nanoseconds", "bytes", "gigabytes per second"]);
     }
 
     #[test]

@@ -14,6 +14,7 @@ mod demo;
 mod diff;
 mod hta;
 mod idle;
+mod inference;
 mod info;
 mod kernels;
 mod launches;
@@ -75,8 +76,9 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::CriticalPath { asked, annotation, instance } => {
             critical_path::run(&asked, annotation, instance, console)
         }
-        Command::Collectives(asked) => collectives::run(&asked, console),
+        Command::Collectives { asked, gpus_per_node } => collectives::run(&asked, gpus_per_node, console),
         Command::Stragglers(asked) => stragglers::run(&asked, console),
+        Command::Inference { asked, capture } => inference::run(&asked, &capture, console),
         Command::Counters(asked) => counters::run(&asked, console),
         Command::Annotations { asked, gpu, cpu, kernels } => {
             annotations::run(&asked, (gpu, cpu), kernels, console)

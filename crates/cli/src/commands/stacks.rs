@@ -54,7 +54,7 @@ fn draw(
 ) -> Result<Exit, Failure> {
     let file = asked.output.output.as_deref();
     if let Some(file) = file {
-        writable(file)?;
+        writable(file, false)?;
     }
     let run = Run::open(&asked.traces, options(asked, console)?)?;
     if let Some(file) = file.filter(|file| run.reads(file)) {

@@ -445,3 +445,39 @@ fn limits_are_measured() {
         assert_eq!(json["bytes"], folder.read("rank0.json").len());
     }
 }
+
+/// A server that reads a prompt and then decodes, each step replayed from a graph.
+fn served() -> TraceText {
+    (0..4).fold(trace(), |trace, step| {
+        let from = step * 100_000;
+        let name = match step {
+            0 => "execute_context_2(300)_generation_0(0)",
+            _ => "execute_context_0(0)_generation_2(2)",
+        };
+        trace
+            .annotation(name, from..from + 60_000)
+            .runtime("cudaGraphLaunch", from + 1_000..from + 2_000, 900 + step)
+            .kernel("gemm", from + 20_000..from + 70_000)
+            .correlation(900 + step)
+    })
+}
+
+#[test]
+fn inference() {
+    let folder = Folder::new();
+    folder.write("serve.json", served().to_json());
+    let table = folder.run(&["inference", "@serve.json"]);
+    assert_eq!(table.exit, 0);
+    insta::assert_snapshot!("inference_table", table.out);
+    insta::assert_json_snapshot!(
+        "inference_json",
+        folder.run(&["inference", "@serve.json", "--json"]).json()["data"]
+    );
+    let cut = folder.run(&["convert", "@serve.json", "-o", "@cut.json", "--step", "1..2"]);
+    assert_eq!((cut.exit, cut.err.as_str()), (0, ""));
+    let steps = &folder.run(&["inference", "@cut.json", "--json"]).json()["data"]["steps"];
+    assert_eq!(steps.as_array().map(Vec::len), Some(2));
+    let none = folder.run(&["inference", "@serve.json", "--capture", "@serve.json"]);
+    assert_eq!(none.exit, 2);
+    assert!(none.err.contains("no graph was captured"), "{}", none.err);
+}

@@ -80,7 +80,7 @@ pub struct StacksAnswer {
 pub struct Stacks {
     /// Only paths with such a name in them, and of these what is below it.
     pub filter: Option<NamePattern>,
-    /// Deeper nodes become part of those above.
+    /// Deeper nodes become part of those above; frames that only pass on do not count.
     pub depth: Option<u32>,
     /// Lighter nodes become part of those above.
     pub min: i64,

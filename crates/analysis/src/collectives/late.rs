@@ -19,6 +19,8 @@ use crate::idle::Cause;
 
 /// How many are listed.
 const LISTED: usize = 20;
+/// Those that cost less than this share of what the worst one cost are not worth a line.
+const WORTH: f64 = 0.02;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -110,6 +112,8 @@ pub(super) fn of(matched: &Matched, arrivals: &Arrivals, sketches: &[Sketch]) ->
     // Stable, so that of equal ones the first is first.
     late.sort_by_key(|i| std::cmp::Reverse(behind(i)));
     late.truncate(LISTED);
+    let worst = late.first().map_or(Ns::ZERO, behind);
+    late.retain(|i| behind(i).as_f64() >= worst.as_f64() * WORTH);
     if late.is_empty() {
         return Vec::new();
     }

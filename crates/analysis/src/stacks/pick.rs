@@ -49,11 +49,9 @@ pub(super) fn pick(trie: &Trie, asked: &Stacks) -> Vec<StackNode> {
     let counts: Vec<i64> =
         (0..nodes.len()).map(|i| i64::from(within.as_ref().is_none_or(|within| within[i]))).collect();
     let kept = trie.subtrees(&counts);
-    let is_shown = |i: usize| {
-        kept[i] > 0
-            && asked.depth.is_none_or(|most| nodes[i].depth <= most)
-            && (asked.min == 0 || totals[by][i] >= asked.min)
-    };
+    let is_kept = |i: usize| kept[i] > 0 && (asked.min == 0 || totals[by][i] >= asked.min);
+    let levels = levels(trie, &own.0[by], is_kept);
+    let is_shown = |i: usize| is_kept(i) && asked.depth.is_none_or(|most| levels[i] <= most);
     let mut children: Vec<Vec<NodeId>> = vec![Vec::new(); nodes.len()];
     let mut shown = vec![true; nodes.len()];
     for i in 1..nodes.len() {
@@ -106,6 +104,26 @@ pub(super) fn pick(trie: &Trie, asked: &Stacks) -> Vec<StackNode> {
         }
     }
     listed
+}
+
+/// How deep each node is for a person: Python frames that only pass on to a single other node do not count.
+fn levels(trie: &Trie, own: &[i64], is_kept: impl Fn(usize) -> bool) -> Vec<u32> {
+    let nodes = trie.nodes();
+    let mut below = vec![0_u32; nodes.len()];
+    for i in (1..nodes.len()).filter(|i| is_kept(*i)) {
+        below[nodes[i].parent as usize] += 1;
+    }
+    let mut levels = vec![0; nodes.len()];
+    for i in 1..nodes.len() {
+        let passes_on = passes_on(trie.kind(i as NodeId), below[i], own[i]);
+        levels[i] = levels[nodes[i].parent as usize] + u32::from(!passes_on);
+    }
+    levels
+}
+
+/// A wrapper, of which there are many around Python code.
+pub(super) fn passes_on(kind: NodeKind, children: u32, own: i64) -> bool {
+    kind == NodeKind::Frame && children == 1 && own == 0
 }
 
 /// GPU time of what a node launched itself, be it through a call or with certain arguments.

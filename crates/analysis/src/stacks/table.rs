@@ -2,6 +2,7 @@
 
 use gpuscope_table::{Table, Tabular, Unit};
 
+use super::pick::passes_on;
 use super::{NodeKind, RankStacks, StackNode, StacksAnswer, Weight};
 
 /// Deeper paths are not indented any further.
@@ -30,7 +31,7 @@ fn telling(rank: &RankStacks) -> impl Iterator<Item = Row<'_>> {
     let mut depths: Vec<u32> = Vec::with_capacity(rank.nodes.len());
     rank.nodes.iter().enumerate().filter_map(move |(i, node)| {
         let depth = node.parent.map_or(0, |parent| depths[parent as usize]);
-        let passes_on = node.kind == NodeKind::Frame && children[i] == 1 && node.own == 0;
+        let passes_on = passes_on(node.kind, children[i], node.own);
         depths.push(depth + u32::from(!passes_on));
         (!passes_on).then_some(Row { rank: rank.rank, node, depth })
     })

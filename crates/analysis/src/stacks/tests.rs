@@ -66,6 +66,19 @@ fn depth_and_least_weight_fold_what_is_below_into_what_is_above() {
 }
 
 #[test]
+fn frames_that_only_pass_on_are_no_depth() {
+    let loaded = trace()
+        .host("python_function", "train.py(3): main", 0..100)
+        .host("python_function", "wrapper.py(7): inner", 1..99)
+        .host("cpu_op", "aten::mm", 10..50)
+        .call(1, 20..30)
+        .kernel("gemm", 7, 40..60, 1)
+        .build();
+    let answer = loaded.ask(&Stacks { depth: Some(2), ..Stacks::default() });
+    assert_eq!(text(&answer).last().map(String::as_str), Some("---aten::mm 1 20 20 20"));
+}
+
+#[test]
 fn a_filter_keeps_what_is_below_a_match_and_the_way_to_it() {
     let filter = NamePattern::new("addmm", |name| name.contains("addmm"));
     let answer = sample().build().ask(&Stacks { filter: Some(filter), ..Stacks::default() });

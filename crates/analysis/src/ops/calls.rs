@@ -48,7 +48,8 @@ impl Calls {
             open.clear();
             for tied in thread.chunk_by(|a, b| trace.span(*a) == trace.span(*b)) {
                 let Some((start, end)) = trace.span(tied[0]) else { continue };
-                close(&mut open, start, end);
+                // One that ends here may still hold what has no length.
+                while open.pop_if(|inner| inner.end < start).is_some() {}
                 // An operator as long as its launch holds it, whichever comes first in the file.
                 let holds = |row: &Row| is_container(trace.class(*row), trace.name_id(*row), execute);
                 for &row in tied.iter().filter(|row| holds(row)) {
@@ -137,12 +138,6 @@ struct Open {
     end: Ns,
     /// Its number among the calls, once there is GPU work below it.
     call: u32,
-}
-
-/// Closes operators that hold nothing from here on.
-fn close(open: &mut Vec<Open>, start: Ns, end: Ns) {
-    // A span without length may stand at the very end of what holds it.
-    while open.pop_if(|inner| inner.end < start || (inner.end == start && end > start)).is_some() {}
 }
 
 fn is_container(class: Class, name: StrId, execute: Option<StrId>) -> bool {

@@ -368,6 +368,17 @@ fn brute(events: &[Random]) -> BTreeMap<String, (u64, i64, i64)> {
     rows
 }
 
+#[test]
+fn a_launch_without_length_at_the_end_of_its_operator_belongs_to_it_whatever_begins_there() {
+    let loaded = trace()
+        .host("cpu_op", "aten::mm", 16..25)
+        .host("python_function", "next", 25..26)
+        .call(1, 25..25)
+        .kernel("gemm", 7, 30..40, 1)
+        .build();
+    assert_eq!(rows(&loaded.ask(&Ops::default())), [("aten::mm", 1, 10, 10)]);
+}
+
 proptest! {
     #[test]
     fn rows_are_what_the_definition_says(events in proptest::collection::vec(random(), 0..30)) {

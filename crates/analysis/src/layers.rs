@@ -13,14 +13,17 @@
 
 mod calls;
 mod table;
+mod tree;
 
-use gpuscope_trace::{Code, Ns, Quality, StrId, View};
-use rustc_hash::FxHashMap;
+use gpuscope_trace::{Code, Ns, Quality, View};
 use serde::Serialize;
 
 use crate::Question;
 use crate::spread::Spread;
-use calls::{Calls, Load, NONE, add_all};
+
+pub(crate) use calls::{Calls, Load};
+pub(crate) use table::indented;
+pub(crate) use tree::{Module, Tree};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -101,10 +104,14 @@ impl Question for Layers {
     type Answer = LayersAnswer;
 
     fn local(&self, rank: u32, view: View<'_>) -> RankLayers {
-        let calls = Calls::of(view);
+        let calls = Calls::of(view, Load::of);
         let steps = view.steps().iter().filter(|step| view.selection.has_step(step.number, step.start));
         let steps = steps.count() as u64;
-        let layers = self.tree(view, &calls, steps);
+        let tree = Tree::of(&calls);
+        let layers = tree
+            .rows(self.depth)
+            .map(|(module, pass)| row(view, &calls, &tree, module, pass, steps))
+            .collect();
         let (all, outside) = (calls.all, calls.outside);
         RankLayers {
             rank,
@@ -124,121 +131,59 @@ impl Question for Layers {
     }
 
     fn quality(&self, answer: &LayersAnswer) -> Vec<Quality> {
-        answer.ranks.iter().filter_map(missing).collect()
+        let said = |rank: &RankLayers| {
+            let seen = Seen { modules: !rank.layers.is_empty(), replayed: rank.replayed_ns };
+            seen.missing(rank.rank, rank.compute_ns, rank.comm_ns)
+        };
+        answer.ranks.iter().filter_map(said).collect()
     }
 }
 
 /// Below this share of GPU time nobody misses its module.
 const NOT_MISSED_PCT: f64 = 5.0;
 
-fn missing(rank: &RankLayers) -> Option<Quality> {
-    let replayed = rank.replayed_ns.pct_of(rank.compute_ns + rank.comm_ns);
-    let message = if rank.layers.is_empty() && rank.compute_ns > Ns::ZERO {
-        "no modules are recorded: profile with with_stack=True, or with_modules=True for TorchScript"
-            .to_owned()
-    } else if replayed >= NOT_MISSED_PCT {
-        format!(
-            "{replayed:.0} % of GPU time is of replayed graphs, which belong as a whole to the module that replays them"
-        )
-    } else {
-        return None;
-    };
-    Some(Quality::new(Code::MissingModules, 1, message).of_rank(rank.rank))
+/// What there is to tell modules by.
+pub(crate) struct Seen {
+    pub(crate) modules: bool,
+    pub(crate) replayed: Ns,
 }
 
-/// One module over all its calls.
-struct Module {
-    name: StrId,
-    parent: u32,
-    depth: u32,
-    own: [Load; Pass::ALL.len()],
-    total: [Load; Pass::ALL.len()],
-    calls: Vec<u32>,
-}
-
-impl Layers {
-    fn tree(self, view: View<'_>, calls: &Calls, steps: u64) -> Vec<Layer> {
-        let modules = modules(calls);
-        let mut children: Vec<Vec<u32>> = vec![Vec::new(); modules.len()];
-        let mut open: Vec<u32> = Vec::new();
-        for (i, module) in modules.iter().enumerate() {
-            match children.get_mut(module.parent as usize) {
-                Some(siblings) => siblings.push(i as u32),
-                None => open.push(i as u32),
-            }
-        }
-        open.reverse();
-        let mut layers = Vec::new();
-        while let Some(i) = open.pop() {
-            let module = &modules[i as usize];
-            if self.depth.is_none_or(|most| module.depth < most) {
-                layers.extend(rows(view, calls, &modules, module, steps));
-            }
-            open.extend(children[i as usize].iter().rev());
-        }
-        layers
+impl Seen {
+    /// Why GPU time has no module, or only a large one.
+    pub(crate) fn missing(&self, rank: u32, compute: Ns, comm: Ns) -> Option<Quality> {
+        let replayed = self.replayed.pct_of(compute + comm);
+        let message = if !self.modules && compute > Ns::ZERO {
+            "no modules are recorded: profile with with_stack=True, or with_modules=True for TorchScript"
+                .to_owned()
+        } else if replayed >= NOT_MISSED_PCT {
+            format!(
+                "{replayed:.0} % of GPU time is of replayed graphs, which belong as a whole to the module that replays them"
+            )
+        } else {
+            return None;
+        };
+        Some(Quality::new(Code::MissingModules, 1, message).of_rank(rank))
     }
 }
 
-fn modules(calls: &Calls) -> Vec<Module> {
-    let mut place: FxHashMap<StrId, u32> = FxHashMap::default();
-    let mut modules: Vec<Module> = Vec::new();
-    for (i, call) in calls.by_start.iter().enumerate() {
-        // The parent's first call came before this one.
-        let parent =
-            calls.by_start.get(call.parent as usize).and_then(|parent| place.get(&parent.name)).copied();
-        let at = *place.entry(call.name).or_insert_with(|| {
-            let depth = parent.map_or(0, |parent| modules[parent as usize].depth + 1);
-            modules.push(Module {
-                name: call.name,
-                parent: parent.unwrap_or(NONE),
-                depth,
-                own: Default::default(),
-                total: Default::default(),
-                calls: Vec::new(),
-            });
-            modules.len() as u32 - 1
-        });
-        let module = &mut modules[at as usize];
-        add_all(&mut module.own, &call.own);
-        add_all(&mut module.total, &call.subtree);
-        module.calls.push(i as u32);
+fn row(view: View<'_>, calls: &Calls, tree: &Tree, module: &Module, pass: Pass, steps: u64) -> Layer {
+    let mut times: Vec<Ns> = module.loads(calls, pass).map(|load| load.compute).collect();
+    let (own, total) = (module.own[pass as usize], module.total[pass as usize]);
+    Layer {
+        module: module.label(view),
+        parent: tree.parent(module).map(|parent| parent.label(view)),
+        depth: module.depth,
+        pass,
+        calls: times.len() as u64,
+        gpu_events: total.count,
+        own_ns: own.compute,
+        total_ns: total.compute,
+        own_comm_ns: own.comm,
+        comm_ns: total.comm,
+        per_step_ns: total.compute.as_f64() / steps.max(1) as f64,
+        pct: total.compute.pct_of(calls.all.compute),
+        spread: Spread::of(&mut times),
     }
-    modules
-}
-
-fn rows<'a>(
-    view: View<'a>,
-    calls: &'a Calls,
-    modules: &'a [Module],
-    module: &'a Module,
-    steps: u64,
-) -> impl Iterator<Item = Layer> + 'a {
-    let text = move |name: StrId| {
-        let text = view.trace.strings.get(name);
-        text.strip_prefix("nn.Module: ").unwrap_or(text).to_owned()
-    };
-    Pass::ALL.into_iter().filter(|pass| module.total[*pass as usize].count > 0).map(move |pass| {
-        let in_pass = |call: &u32| calls.by_start[*call as usize].subtree[pass as usize];
-        let worked = module.calls.iter().map(in_pass).filter(|load| load.count > 0);
-        let mut times: Vec<Ns> = worked.map(|load| load.compute).collect();
-        let (own, total) = (module.own[pass as usize], module.total[pass as usize]);
-        Layer {
-            module: text(module.name),
-            parent: modules.get(module.parent as usize).map(|parent| text(parent.name)),
-            depth: module.depth,
-            pass,
-            calls: times.len() as u64,
-            gpu_events: total.count,
-            own_ns: own.compute,
-            total_ns: total.compute,
-            own_comm_ns: own.comm,
-            comm_ns: total.comm,
-            per_step_ns: total.compute.as_f64() / steps.max(1) as f64,
-            pct: total.compute.pct_of(calls.all.compute),
-            spread: Spread::of(&mut times),
-        }
-    })
 }
 
 #[cfg(test)]

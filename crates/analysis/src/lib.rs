@@ -46,6 +46,7 @@ pub mod stragglers;
 mod syncs;
 pub mod temporal;
 mod text;
+pub mod throughput;
 mod weighted;
 pub mod whatif;
 
@@ -85,6 +86,7 @@ pub use queue::Queue;
 pub use stacks::Stacks;
 pub use stragglers::Stragglers;
 pub use temporal::Temporal;
+pub use throughput::Throughput;
 pub use whatif::WhatIf;
 
 /// A question that can be put to many ranks: each rank answers from its own trace alone, small things only

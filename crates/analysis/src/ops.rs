@@ -12,6 +12,8 @@
 //! anywhere below.
 
 mod calls;
+mod counted;
+mod event_work;
 mod kernels;
 mod kinds;
 mod literal;
@@ -37,6 +39,7 @@ use rows::{OfRank, sort};
 use tally::{Rules, Tallies};
 use work::Works;
 
+pub(crate) use event_work::EventWork;
 pub use kernels::KernelOfOp;
 pub use literal::Literal;
 pub use mfu::{Mfu, PerStep, PrecisionFlops, RankUtilisation, Utilisation};

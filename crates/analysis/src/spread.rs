@@ -23,20 +23,50 @@ impl Spread {
         Spread {
             mean_ns: sum as f64 / count as f64,
             min_ns: values[0],
-            q1_ns: quartile(values, 1),
-            median_ns: quartile(values, 2),
-            q3_ns: quartile(values, 3),
+            q1_ns: quartile(values, 1, Ns::as_f64),
+            median_ns: quartile(values, 2, Ns::as_f64),
+            q3_ns: quartile(values, 3, Ns::as_f64),
             max_ns: values[count - 1],
         }
     }
 }
 
-/// The value a so many quarters of the way up; `values` are sorted and not empty.
-fn quartile(values: &[Ns], quarters: usize) -> f64 {
+/// The same for numbers that are no times.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Quartiles {
+    pub count: u64,
+    pub mean: f64,
+    pub min: f64,
+    pub q1: f64,
+    pub median: f64,
+    pub q3: f64,
+    pub max: f64,
+}
+
+impl Quartiles {
+    /// Absent without any value.
+    pub(crate) fn of(mut values: Vec<f64>) -> Option<Quartiles> {
+        values.sort_unstable_by(f64::total_cmp);
+        let (min, max) = (*values.first()?, *values.last()?);
+        let at = |quarters| quartile(&values, quarters, f64::from);
+        Some(Quartiles {
+            count: values.len() as u64,
+            mean: values.iter().sum::<f64>() / values.len() as f64,
+            min,
+            q1: at(1),
+            median: at(2),
+            q3: at(3),
+            max,
+        })
+    }
+}
+
+/// The value so many quarters of the way up; `values` are sorted and not empty.
+fn quartile<T: Copy>(values: &[T], quarters: usize, number: fn(T) -> f64) -> f64 {
     let (place, rest) = ((values.len() - 1) * quarters / 4, (values.len() - 1) * quarters % 4);
-    let low = values[place].as_f64();
+    let low = number(values[place]);
     match values.get(place + 1) {
-        Some(high) if rest > 0 => low + (high.as_f64() - low) * rest as f64 / 4.0,
+        Some(high) if rest > 0 => low + (number(*high) - low) * rest as f64 / 4.0,
         _ => low,
     }
 }
@@ -56,5 +86,9 @@ mod tests {
         let one = spread(&[7]);
         assert_eq!(bits([one.q1_ns, one.median_ns, one.q3_ns]), bits([7.0, 7.0, 7.0]));
         assert_eq!(spread(&[]), Spread::default());
+        let rates = Quartiles::of(vec![40.0, 10.0, 20.0, 30.0]).unwrap();
+        let same = [rates.min, rates.q1, rates.median, rates.q3, rates.max, rates.mean];
+        assert_eq!((rates.count, same), (4, [10.0, 17.5, 25.0, 32.5, 40.0, 25.0]));
+        assert_eq!(Quartiles::of(Vec::new()), None);
     }
 }

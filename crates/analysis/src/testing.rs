@@ -115,6 +115,18 @@ impl Sample {
         })
     }
 
+    /// An operator with the shapes of its tensors, all of one type.
+    pub(crate) fn op_on(mut self, name: &str, shapes: &str, time: Range<i64>) -> Sample {
+        let tensors = shapes.matches(']').count().saturating_sub(1);
+        let types = format!("[{}]", vec!["\"c10::BFloat16\""; tensors].join(", "));
+        let texts = [(Arg::InputDims, self.intern(shapes)), (Arg::InputTypes, self.intern(&types))];
+        self.event(Phase::Complete, "cpu_op", name, Some(time.start), Some(time.end - time.start), |record| {
+            for (arg, text) in texts {
+                record.set_text(arg, text);
+            }
+        })
+    }
+
     /// Texts that later events use.
     pub(crate) fn texts(mut self, intern: impl FnOnce(&mut gpuscope_trace::Strings)) -> Sample {
         intern(self.builder.strings());

@@ -109,6 +109,9 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// TFLOP/s of each module of the model, forward and backward apart; tokens and samples per second
+    #[command(after_help = examples::THROUGHPUT)]
+    Throughput(ThroughputArgs),
     /// Which lines of the program put the work on the GPU: the call tree, equal paths merged
     #[command(after_help = examples::STACKS)]
     Stacks {
@@ -307,6 +310,24 @@ pub(crate) struct WorkArgs {
     /// Tokens of one step on one rank: adds tokens per second and FLOPs per token
     #[arg(long, value_name = "N", value_parser = parse::positive, allow_negative_numbers = true)]
     pub tokens_per_step: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ThroughputArgs {
+    /// Only modules with fewer than this many others around them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: Option<u32>,
+    /// Work models of your own, before the built-in ones
+    #[arg(long, value_name = "FILE.toml")]
+    pub models: Option<PathBuf>,
+    /// Tokens of one step on one rank: adds tokens per second
+    #[arg(long, value_name = "N", value_parser = parse::positive, allow_negative_numbers = true)]
+    pub tokens_per_step: Option<f64>,
+    /// Samples of one step on one rank: adds samples per second
+    #[arg(long, value_name = "N", value_parser = parse::positive, allow_negative_numbers = true)]
+    pub samples_per_step: Option<f64>,
+    #[command(flatten)]
+    pub asked: Asked,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]

@@ -70,6 +70,13 @@ Examples:
   gpuscope layers rank0.json.gz --depth 3
   gpuscope layers traces/ --rank 0 --csv --table calls    a row for a box plot";
 
+pub(crate) const THROUGHPUT: &str = "\
+Examples:
+  gpuscope throughput rank0.json.gz --depth 3
+  gpuscope throughput traces/ --tokens-per-step 16384 --samples-per-step 8
+  gpuscope throughput traces/ --rank 0 --csv --table calls    for a box plot
+  gpuscope throughput rank0.json.gz --models mine.toml";
+
 pub(crate) const STACKS: &str = "\
 Examples:
   gpuscope stacks rank0.json.gz --depth 6

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::event::{Batch, Event, Gpu, What};
 use crate::fault::Fault;
 use crate::plan::Plan;
+use crate::purpose::{Modules, Phase, Purpose};
 use crate::shapes::Shape;
 use crate::truth::OperatorTruth;
 
@@ -19,6 +20,8 @@ enum Owner {
 #[derive(Debug, Default)]
 pub(crate) struct Operators {
     by_name: BTreeMap<&'static str, OperatorTruth>,
+    /// By phase and modules.
+    flops: BTreeMap<(Phase, Modules), u64>,
 }
 
 /// The GPU events of one call, and whether it ran something again.
@@ -26,6 +29,7 @@ pub(crate) struct Operators {
 struct Launched {
     spans: Vec<(i64, i64)>,
     again: bool,
+    purpose: Option<Purpose>,
 }
 
 impl Operators {
@@ -55,6 +59,9 @@ impl Operators {
     }
 
     fn add(&mut self, name: &'static str, flops: u64, launched: Launched) {
+        if let Some(Purpose { phase, modules }) = launched.purpose {
+            *self.flops.entry((phase, modules)).or_default() += flops;
+        }
         let truth = self.by_name.entry(name).or_default();
         let ns = united(launched.spans);
         truth.count += 1;
@@ -65,6 +72,11 @@ impl Operators {
             truth.recomputed_ns += ns;
             truth.recomputed_flops += flops;
         }
+    }
+
+    /// Operations for a phase of some modules.
+    pub(crate) fn flops(&self, phase: Phase, modules: Modules) -> u64 {
+        self.flops.get(&(phase, modules)).copied().unwrap_or(0)
     }
 
     pub(crate) fn finish(self) -> Vec<OperatorTruth> {
@@ -78,6 +90,7 @@ fn launch(launched: &mut BTreeMap<Owner, Launched>, event: &Event, gpu: Gpu, aga
     let owner = if gpu.operator > 0 { Owner::Operator(gpu.operator) } else { Owner::Call(gpu.correlation) };
     let call = launched.entry(owner).or_default();
     call.spans.push((event.start, event.end));
+    call.purpose = Some(gpu.purpose);
     let begun = again.partition_point(|(start, _)| *start <= at);
     call.again |= begun > 0 && at < again[begun - 1].1;
 }

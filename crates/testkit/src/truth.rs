@@ -141,6 +141,8 @@ pub struct LayerTruth {
     /// All but communication.
     pub compute_ns: i64,
     pub comm_ns: i64,
+    /// Operations of matrix products and of attention going forward.
+    pub flops: u64,
 }
 
 /// One rank's part in a collective.

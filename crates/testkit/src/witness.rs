@@ -254,9 +254,11 @@ impl<'p> Witness<'p> {
     ) -> RankTruth {
         let (start_ns, end_ns) = self.span();
         let layers = self.layers.into_iter().map(|((phase, modules), (count, compute_ns, comm_ns))| {
+            let flops = self.operators.flops(phase, modules);
             let modules = modules.iter().map(|name| name.to_string()).collect();
-            LayerTruth { phase, modules, count, compute_ns, comm_ns }
+            LayerTruth { phase, modules, count, compute_ns, comm_ns, flops }
         });
+        let layers = layers.collect();
         RankTruth {
             rank: self.rank,
             world_size: self.plan.world(),
@@ -273,7 +275,7 @@ impl<'p> Witness<'p> {
             operators: self.operators.finish(),
             collectives: self.collectives,
             phases: self.phases.into_values().collect(),
-            layers: layers.collect(),
+            layers,
             gpu_events: self.gpu_events,
             launched: self.gpu_events - self.unlinked,
             unlinked: self.unlinked,

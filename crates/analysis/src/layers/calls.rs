@@ -7,56 +7,63 @@ use crate::owner::{Among, Owners};
 use crate::phases::{self, Phase};
 
 /// Stands for "no call".
-pub(super) const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 /// How far up a recomputed call looks for the call that it repeats.
 const MOST_DEPTH: usize = 64;
 
 /// GPU work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Load {
-    pub(super) count: u64,
+pub(crate) struct Load {
+    pub(crate) count: u64,
     /// All but communication.
-    pub(super) compute: Ns,
-    pub(super) comm: Ns,
+    pub(crate) compute: Ns,
+    pub(crate) comm: Ns,
+    /// Of the compute, that of operators with known work.
+    pub(crate) known: Ns,
+    /// Operations, where they are asked for.
+    pub(crate) flops: u128,
 }
 
 impl Load {
-    pub(super) fn add(&mut self, other: Load) {
+    pub(crate) fn add(&mut self, other: Load) {
         self.count += other.count;
         self.compute += other.compute;
         self.comm += other.comm;
+        self.known += other.known;
+        self.flops = self.flops.saturating_add(other.flops);
     }
 
-    pub(super) fn of(event: &GpuEvent) -> Load {
+    pub(crate) fn of(event: &GpuEvent) -> Load {
         match event.kind {
-            Kind::Communication => Load { count: 1, compute: Ns::ZERO, comm: event.dur() },
-            _ => Load { count: 1, compute: event.dur(), comm: Ns::ZERO },
+            Kind::Communication => Load { count: 1, comm: event.dur(), ..Load::default() },
+            _ => Load { count: 1, compute: event.dur(), ..Load::default() },
         }
     }
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct ModuleCall {
-    pub(super) name: StrId,
+pub(crate) struct ModuleCall {
+    pub(crate) name: StrId,
     /// Its place among the calls, which is before this one's.
-    pub(super) parent: u32,
-    pub(super) own: [Load; Pass::ALL.len()],
-    pub(super) subtree: [Load; Pass::ALL.len()],
+    pub(crate) parent: u32,
+    pub(crate) own: [Load; Pass::ALL.len()],
+    pub(crate) subtree: [Load; Pass::ALL.len()],
 }
 
 #[derive(Clone, Debug, Default)]
-pub(super) struct Calls {
+pub(crate) struct Calls {
     /// Outer ones first.
-    pub(super) by_start: Vec<ModuleCall>,
+    pub(crate) by_start: Vec<ModuleCall>,
     /// GPU work of no module.
-    pub(super) outside: Load,
+    pub(crate) outside: Load,
     /// GPU work of replayed graphs, which belongs to whatever replays them.
-    pub(super) replayed: Ns,
-    pub(super) all: Load,
+    pub(crate) replayed: Ns,
+    pub(crate) all: Load,
 }
 
 impl Calls {
-    pub(super) fn of(view: View<'_>) -> Calls {
+    /// `load` says what a GPU event counts for.
+    pub(crate) fn of(view: View<'_>, load: impl Fn(&GpuEvent) -> Load) -> Calls {
         let trace = view.trace;
         let named = Modules::new(view);
         let mut rows: Vec<Row> = trace.rows().filter(|row| named.module(*row).is_some()).collect();
@@ -79,7 +86,7 @@ impl Calls {
                 subtree: Default::default(),
             });
         }
-        calls.take_work(view, &mut around, &place);
+        calls.take_work(view, &mut around, &place, load);
         calls.sum_up();
         calls
     }
@@ -111,11 +118,17 @@ impl Calls {
         innermost
     }
 
-    fn take_work(&mut self, view: View<'_>, around: &mut Around<'_>, place: &[u32]) {
+    fn take_work(
+        &mut self,
+        view: View<'_>,
+        around: &mut Around<'_>,
+        place: &[u32],
+        load: impl Fn(&GpuEvent) -> Load,
+    ) {
         let events = view.index.gpu(view.trace).iter().zip(phases::of(view));
         let launches = view.index.launches(view.trace);
         for (event, phase) in events.filter(|(event, _)| view.selection.has(event.row)) {
-            let load = Load::of(event);
+            let load = load(event);
             self.all.add(load);
             let call = view.launch(event.row);
             if call.is_some_and(|call| launches.is_shared(call)) {
@@ -149,7 +162,7 @@ impl Calls {
     }
 }
 
-pub(super) fn add_all(sums: &mut [Load], loads: &[Load]) {
+pub(crate) fn add_all(sums: &mut [Load], loads: &[Load]) {
     for (sum, load) in sums.iter_mut().zip(loads) {
         sum.add(*load);
     }
@@ -161,7 +174,7 @@ struct Modules<'v> {
     by_frames: bool,
 }
 
-const FRAME: &str = "nn.Module: ";
+pub(super) const FRAME: &str = "nn.Module: ";
 
 impl<'v> Modules<'v> {
     fn new(view: View<'v>) -> Modules<'v> {

@@ -29,7 +29,9 @@ fn layers(rows: &[(u32, &Layer)], several: bool) -> Table {
         })
         .float("per_step_ns", Unit::Ns, "Compute by the number of steps", |r| r.1.per_step_ns)
         .float("pct", Unit::Percent, "Of all compute time of the rank", |r| r.1.pct)
-        .text("module", "The module, indented by what it is called from", |r| indented(r.1))
+        .text("module", "The module, indented by what it is called from", |r| {
+            indented(r.1.depth, &r.1.module)
+        })
         .build()
 }
 
@@ -59,8 +61,8 @@ fn ranks(ranks: &[RankLayers]) -> Table {
         .build()
 }
 
-fn indented(layer: &Layer) -> String {
+pub(crate) fn indented(depth: u32, module: &str) -> String {
     // Deep enough to see, and no deeper than a terminal is wide.
-    let indent = "  ".repeat(layer.depth.min(12) as usize);
-    format!("{indent}{}", layer.module)
+    let indent = "  ".repeat(depth.min(12) as usize);
+    format!("{indent}{module}")
 }

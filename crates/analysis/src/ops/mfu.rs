@@ -16,6 +16,7 @@ use rustc_hash::FxHashSet;
 use serde::Serialize;
 
 use super::calls::Calls;
+use super::counted::{Counted, counted};
 use super::kinds::Kinds;
 use super::roofline::Limits;
 use super::work::Works;
@@ -161,17 +162,13 @@ impl Asked<'_> {
     /// FLOPs by number format in the steps that count; and how much computing time has known work.
     fn flops(&self, window: &Window, sums: &mut Sums) -> BTreeMap<Option<Precision>, Flops> {
         let mut flops: BTreeMap<Option<Precision>, Flops> = BTreeMap::new();
-        let mut covered = vec![false; self.calls.len()];
-        for call in 0..self.calls.len() {
-            let inside = self.calls.parent(call).is_some_and(|parent| covered[parent]);
-            let work = self.works.of[self.kinds.of[call] as usize].as_ref();
-            covered[call] = inside || work.is_some();
+        for Counted { call, known, work } in counted(self.calls, self.kinds, self.works) {
             let time = computing(self.calls.direct(call));
             sums.computing += time;
-            if covered[call] {
+            if known {
                 sums.known += time;
             }
-            if let Some(work) = work.filter(|work| !inside && work.engine == Engine::Matrix)
+            if let Some(work) = work.filter(|work| work.engine == Engine::Matrix)
                 && window.has(self.view, self.calls.row(call))
             {
                 self.add(call, work, flops.entry(work.precision).or_default());

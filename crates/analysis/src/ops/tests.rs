@@ -11,16 +11,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::testing::{Loaded, RANK, Sample, json, trace};
 
-/// An operator on a thread, with the shapes and types of its tensors.
-fn op(mut sample: Sample, name: &str, shapes: &str, time: Range<i64>) -> Sample {
-    let tensors = shapes.matches(']').count().saturating_sub(1);
-    let types = format!("[{}]", vec!["\"c10::BFloat16\""; tensors].join(", "));
-    let texts = [(Arg::InputDims, sample.intern(shapes)), (Arg::InputTypes, sample.intern(&types))];
-    sample.event(Phase::Complete, "cpu_op", name, Some(time.start), Some(time.end - time.start), |record| {
-        for (arg, text) in texts {
-            record.set_text(arg, text);
-        }
-    })
+fn op(sample: Sample, name: &str, shapes: &str, time: Range<i64>) -> Sample {
+    sample.op_on(name, shapes, time)
 }
 
 fn rows(answer: &OpsAnswer) -> Vec<(&str, u64, i64, i64)> {

@@ -30,12 +30,14 @@ mod queue;
 mod stacks;
 mod stragglers;
 mod temporal;
+mod throughput;
 mod whatif;
 
 use gpuscope_analysis::whatif::NamePattern;
 use gpuscope_analysis::{Patterns, Question, Queue};
 use gpuscope_job::{JobOptions, Outcome, Run};
 use gpuscope_trace::{Criteria, KindRules, Ns, StepMarker};
+use gpuscope_work::Models;
 use regex_lite::Regex;
 
 use crate::Console;
@@ -69,6 +71,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         }
         Command::Phases(asked) => phases::run(&asked, console),
         Command::Layers { asked, depth } => layers::run(&asked, depth, console),
+        Command::Throughput(asked) => throughput::run(&asked, console),
         Command::Stacks { asked, wanted } => stacks::run(&asked, &wanted, console),
         Command::OpKernels(asked) => op_kernels::run(&asked, console),
         Command::Ops(asked) => ops::run(&asked, console),
@@ -179,6 +182,13 @@ fn marker(pattern: &str) -> Result<StepMarker, Failure> {
         )
     })?;
     Ok(StepMarker::new(move |name| expression.is_match(name)))
+}
+
+/// The user's work models, before the built-in ones.
+fn models(file: &std::path::Path) -> Result<Models, Failure> {
+    let unreadable = |message: String| Failure::Unreadable { path: file.display().to_string(), message };
+    let text = std::fs::read_to_string(file).map_err(|error| unreadable(error.to_string()))?;
+    Models::with_user(&text).map_err(|error| unreadable(error.to_string()))
 }
 
 /// The built-in rules, after those of the user.

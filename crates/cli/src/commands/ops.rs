@@ -1,14 +1,11 @@
 //! `gpuscope ops`
 
-use std::path::Path;
-
 use gpuscope_analysis::Ops;
 use gpuscope_analysis::ops::{self, Limits, PerStep};
 use gpuscope_trace::Ns;
-use gpuscope_work::Models;
 use gpuscope_work::gpus::{self, Peaks, Recognised};
 
-use super::answer;
+use super::{answer, models};
 use crate::Console;
 use crate::args::{By, OpsArgs, WorkArgs};
 use crate::exit::{Exit, Failure};
@@ -32,12 +29,6 @@ pub(crate) fn run(asked: &OpsArgs, console: &mut Console<'_>) -> Result<Exit, Fa
         per_step: PerStep { model_flops: asked.work.model_flops, tokens: asked.work.tokens_per_step },
     };
     answer("ops", &question, &asked.asked, console)
-}
-
-fn models(file: &Path) -> Result<Models, Failure> {
-    let unreadable = |message: String| Failure::Unreadable { path: file.display().to_string(), message };
-    let text = std::fs::read_to_string(file).map_err(|error| unreadable(error.to_string()))?;
-    Models::with_user(&text).map_err(|error| unreadable(error.to_string()))
 }
 
 /// What the user says of the GPU.

@@ -247,6 +247,28 @@ fn ops() {
 }
 
 #[test]
+fn throughput() {
+    let folder = Folder::new();
+    let modules = linear()
+        .python("nn.Module: Net_0", 0..99_000, 1, None)
+        .python("nn.Module: Linear_0", 500..20_500, 2, Some(1))
+        .python("nn.Module: Linear_0", 49_000..60_500, 3, Some(1));
+    folder.write("rank0.json", modules.to_json());
+    let run = |flags: &[&str]| folder.run(&[&["throughput", "@rank0.json"], flags].concat());
+    let all = ["--tokens-per-step", "4096", "--samples-per-step", "2"];
+    let table = run(&all);
+    assert_eq!((table.exit, table.err.as_str()), (0, ""));
+    insta::assert_snapshot!("throughput_table", table.out);
+    insta::assert_json_snapshot!("throughput_json", run(&[&all[..], &["--json"]].concat()).json()["data"]);
+    let data = |flags: &[&str]| run(&[flags, &["--json"]].concat()).json()["data"].take();
+    assert_eq!(data(&["--depth", "1"])["layers"].as_array().unwrap().len(), 1);
+    folder.write("own.toml", "[[model]]\nname = \"aten::mm\"\ncategory = \"mine\"\nflops = \"1000000000\"\n");
+    let own = data(&["--models", &folder.path("own.toml").to_string_lossy()]);
+    assert!(own["layers"].is_array(), "{own}");
+    assert_eq!(run(&["--models", &folder.path("none.toml").to_string_lossy()]).exit, 3);
+}
+
+#[test]
 fn a_gpu_that_is_not_known_is_asked_for() {
     let folder = Folder::new();
     let unknown = linear().to_json().replace("NVIDIA H100 80GB HBM3", "NVIDIA X1");

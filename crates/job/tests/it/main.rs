@@ -16,5 +16,6 @@ mod planted;
 mod selected;
 mod stacks;
 mod stragglers;
+mod throughput;
 mod warnings;
 mod whatif;

@@ -7,26 +7,35 @@
 //! common ancestor of the difference. Kernels never make a path of their own, since another GPU or library has other
 //! names for them; so the same operator with the same arguments is compared whatever ran it.
 //!
-//! Every nanosecond of GPU time is in exactly one row, so the rows' changes make up the change of the whole.
+//! Every nanosecond of GPU time is in exactly one row, so the rows' changes make up the change of the whole. Operations,
+//! where a work model knows them, are in the row of the longest kernel of the operator that they are of; `why` tells
+//! more work from the same work done more slowly.
 
 mod table;
+mod why;
 
 use std::collections::BTreeMap;
 
 use gpuscope_table::{Table, Tabular};
 use gpuscope_trace::{Ns, View};
+use gpuscope_work::Models;
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::Question;
-use crate::stacks::{NodeId, NodeKind, PathDetail, PathParts, ROOT, Trie, call_paths};
+use crate::ops::EventWork;
+use crate::stacks::{NodeId, NodeKind, PathDetail, PathParts, ROOT, Trie, Weights, call_paths};
+
+pub use why::Why;
 
 /// GPU work of one run on one path.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PathSide {
     /// GPU events.
     pub count: u64,
     pub gpu_ns: Ns,
+    /// Null if no work model knows.
+    pub gflops: Option<f64>,
     /// What it consists of, largest first: kernels, and calls that only this run has.
     pub parts: Vec<Part>,
 }
@@ -46,6 +55,7 @@ pub struct PathChange {
     pub delta_ns: Ns,
     /// Of the change of the whole; of the larger whole if that did not change.
     pub change_pct: f64,
+    pub why: Why,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -68,8 +78,11 @@ pub struct OperatorChange {
     pub b_count: u64,
     pub a_ns: Ns,
     pub b_ns: Ns,
+    pub a_gflops: Option<f64>,
+    pub b_gflops: Option<f64>,
     pub delta_ns: Ns,
     pub change_pct: f64,
+    pub why: Why,
 }
 
 /// The call tree of one run, ready to be compared.
@@ -86,7 +99,8 @@ impl Question for TreeDiff {
     fn local(&self, _rank: u32, view: View<'_>) -> RunTree {
         let detail = PathDetail::Arguments;
         let parts = PathParts { detail, backward_below_forward: true, ..PathParts::default() };
-        RunTree(call_paths(view, &parts))
+        let work = EventWork::of(view, Models::built_in(), |_| true);
+        RunTree(call_paths(view, &parts, |row| work.flops(row)))
     }
 
     fn merge(&self, locals: Vec<RunTree>) -> RunTree {
@@ -129,7 +143,8 @@ impl TreeDiffAnswer {
             .into_iter()
             .map(|(node, [a, b])| {
                 let delta_ns = b.gpu_ns - a.gpu_ns;
-                PathChange { path: both.path(node), a, b, delta_ns, change_pct: delta_ns.pct_of(whole) }
+                let (change_pct, why) = (delta_ns.pct_of(whole), Why::between(&a, &b));
+                PathChange { path: both.path(node), a, b, delta_ns, change_pct, why }
             })
             .collect();
         rows.sort_by(|x, y| {
@@ -141,36 +156,58 @@ impl TreeDiffAnswer {
 }
 
 fn by_operator(rows: &[PathChange], whole: Ns) -> Vec<OperatorChange> {
-    let mut sums: BTreeMap<&str, OperatorChange> = BTreeMap::new();
+    let mut sums: BTreeMap<&str, (u64, [PathSide; 2])> = BTreeMap::new();
     for row in rows {
         let name = row.path.last().map_or(WHOLE, String::as_str);
-        let sum = sums.entry(name).or_insert_with(|| OperatorChange {
-            name: name.to_owned(),
-            paths: 0,
-            a_count: 0,
-            b_count: 0,
-            a_ns: Ns::ZERO,
-            b_ns: Ns::ZERO,
-            delta_ns: Ns::ZERO,
-            change_pct: 0.0,
-        });
-        sum.paths += 1;
-        (sum.a_count, sum.b_count) = (sum.a_count + row.a.count, sum.b_count + row.b.count);
-        (sum.a_ns, sum.b_ns) = (sum.a_ns + row.a.gpu_ns, sum.b_ns + row.b.gpu_ns);
-        sum.delta_ns += row.delta_ns;
-        sum.change_pct = sum.delta_ns.pct_of(whole);
+        let (paths, [a, b]) = sums.entry(name).or_default();
+        *paths += 1;
+        a.add(&row.a);
+        b.add(&row.b);
     }
-    let mut operators: Vec<OperatorChange> = sums.into_values().collect();
+    let change = |(name, (paths, [mut a, mut b])): (&str, (u64, [PathSide; 2]))| {
+        let delta_ns = b.gpu_ns - a.gpu_ns;
+        (a.parts, b.parts) = (merged(std::mem::take(&mut a.parts)), merged(std::mem::take(&mut b.parts)));
+        OperatorChange {
+            name: name.to_owned(),
+            paths,
+            a_count: a.count,
+            b_count: b.count,
+            a_ns: a.gpu_ns,
+            b_ns: b.gpu_ns,
+            a_gflops: a.gflops,
+            b_gflops: b.gflops,
+            delta_ns,
+            change_pct: delta_ns.pct_of(whole),
+            why: Why::between(&a, &b),
+        }
+    };
+    let mut operators: Vec<OperatorChange> = sums.into_iter().map(change).collect();
     // Stable, so that equal ones stay by name.
     operators.sort_by_key(|sum| std::cmp::Reverse(sum.delta_ns.0.unsigned_abs()));
     operators
+}
+
+impl PathSide {
+    fn add(&mut self, other: &PathSide) {
+        self.count += other.count;
+        self.gpu_ns += other.gpu_ns;
+        if let Some(more) = other.gflops {
+            *self.gflops.get_or_insert(0.0) += more;
+        }
+        self.parts.extend_from_slice(&other.parts);
+    }
+
+    fn of(work: Weights) -> PathSide {
+        let gflops = (work.flops > 0).then(|| work.flops as f64 / 1e9);
+        PathSide { count: work.count, gpu_ns: work.gpu, gflops, parts: Vec::new() }
+    }
 }
 
 /// Two trees, one laid over the other.
 struct Overlay {
     trie: Trie,
     /// Per node and run its own GPU work; none if the run has no such path.
-    sides: [Vec<Option<(u64, Ns)>>; 2],
+    sides: [Vec<Option<Weights>>; 2],
     whole: [Ns; 2],
 }
 
@@ -183,10 +220,9 @@ impl Overlay {
         for (i, tree) in [&a.0, &b.0].into_iter().enumerate() {
             for (node, place) in tree.nodes().iter().zip(&places[i]) {
                 let is_gpu = tree.kind_of(node) == NodeKind::Kernel;
-                let (count, gpu) =
-                    if is_gpu { (node.weights.count, node.weights.gpu) } else { (0, Ns::ZERO) };
-                sides[i][*place as usize] = Some((count, gpu));
-                whole[i] += gpu;
+                let work = if is_gpu { node.weights } else { Weights::default() };
+                sides[i][*place as usize] = Some(work);
+                whole[i] += work.gpu;
             }
         }
         Overlay { trie, sides, whole }
@@ -203,7 +239,7 @@ impl Overlay {
         // The lowest common ancestor of each node, and what the work below that is called.
         let (mut common, mut part) = (vec![ROOT; nodes], vec![ROOT; nodes]);
         let mut parts: FxHashMap<(NodeId, NodeId), [Ns; 2]> = FxHashMap::default();
-        let mut rows: FxHashMap<NodeId, [PathSide; 2]> = FxHashMap::default();
+        let mut sums: FxHashMap<NodeId, [Weights; 2]> = FxHashMap::default();
         for node in 0..nodes as NodeId {
             let i = node as usize;
             let parent = self.trie.nodes()[i].parent as usize;
@@ -215,14 +251,13 @@ impl Overlay {
                 part[i] = if part[parent] == ROOT && !is_call { node } else { part[parent] };
             }
             for side in 0..2 {
-                let Some((count, gpu)) = self.sides[side][i].filter(|(count, _)| *count > 0) else {
-                    continue;
-                };
-                let row = &mut rows.entry(common[i]).or_default()[side];
-                (row.count, row.gpu_ns) = (row.count + count, row.gpu_ns + gpu);
-                parts.entry((common[i], part[i])).or_default()[side] += gpu;
+                let Some(work) = self.sides[side][i].filter(|work| work.count > 0) else { continue };
+                sums.entry(common[i]).or_default()[side].add(work);
+                parts.entry((common[i], part[i])).or_default()[side] += work.gpu;
             }
         }
+        let mut rows: FxHashMap<NodeId, [PathSide; 2]> =
+            sums.into_iter().map(|(node, sides)| (node, sides.map(PathSide::of))).collect();
         for ((row, part), times) in parts {
             let Some(row) = rows.get_mut(&row) else { continue };
             for side in 0..2 {

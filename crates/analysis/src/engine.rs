@@ -1,4 +1,5 @@
-//! What the frames of autograd's engine say: the backward pass, and forward work that a checkpoint runs again in it.
+//! What the frames of autograd's engine and of torch's checkpoints say: the backward pass, and forward work that a
+//! checkpoint runs again in it.
 
 use gpuscope_trace::Class;
 
@@ -14,12 +15,16 @@ pub(crate) const ENGINE: &str = "autograd::engine::evaluate_function: ";
 
 /// By class and name alone: the innermost such event around something decides.
 pub(crate) fn pass(class: Class, name: &str) -> Option<Pass> {
-    if let Some(function) = name.strip_prefix(ENGINE) {
-        let again = function.starts_with("CheckpointFunction");
-        return Some(if again { Pass::Recomputation } else { Pass::Backward });
+    if name.starts_with(ENGINE) {
+        return Some(Pass::Backward);
     }
-    let recomputes = class == Class::PythonFrame
-        && name.contains("checkpoint.py")
-        && (name.contains("recompute") || name.contains("unpack_hook"));
+    let recomputes = match class {
+        // The frame around it, which also adds up gradients, is of the engine.
+        Class::Operator => name.starts_with("CheckpointFunction") && name.ends_with("Backward"),
+        Class::PythonFrame => {
+            name.contains("checkpoint.py") && (name.contains("recompute") || name.contains("unpack_hook"))
+        }
+        _ => false,
+    };
     recomputes.then_some(Pass::Recomputation)
 }

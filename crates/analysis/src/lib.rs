@@ -37,7 +37,6 @@ pub mod patterns;
 pub mod phases;
 mod quality;
 pub mod queue;
-mod recompute;
 mod sm_fill;
 mod spread;
 pub mod stacks;

@@ -32,7 +32,7 @@ use gpuscope_work::Models;
 use serde::Serialize;
 
 use crate::Question;
-use crate::recompute::recomputed;
+use crate::phases::recomputed;
 use calls::Calls;
 use kinds::Kinds;
 use rows::{OfRank, sort};
@@ -174,7 +174,7 @@ impl Question for Ops {
         let times = unions::times(&calls);
         let kinds = Kinds::of(view, &calls);
         let works = Works::of(view, &kinds, self.models());
-        let again = recomputed(view);
+        let again = recomputed(view, (0..calls.len()).map(|call| calls.row(call)));
         let limits = self.limits.clone().or_of(view);
         let rules = Rules {
             by_arguments: self.by == By::Arguments,

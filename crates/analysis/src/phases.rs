@@ -17,6 +17,7 @@
 mod clue;
 mod events;
 mod pass;
+mod recomputed;
 
 use gpuscope_table::{Table, Tabular, Unit};
 use gpuscope_trace::{Interval, Ns, StepOrigin, View};
@@ -26,6 +27,7 @@ use crate::Question;
 use crate::cover::Cover;
 
 pub(crate) use events::of;
+pub(crate) use recomputed::recomputed;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]

@@ -25,7 +25,7 @@ use build::{Detail, Parts};
 
 pub(crate) use build::{Detail as PathDetail, Parts as PathParts, trie as call_paths};
 pub use trie::NodeKind;
-pub(crate) use trie::{NodeId, ROOT, Trie};
+pub(crate) use trie::{NodeId, ROOT, Trie, Weights};
 
 /// What makes a path heavy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
@@ -104,7 +104,7 @@ impl Question for Stacks {
             backward_below_forward: self.backward_below_forward,
             thread: self.thread.clone(),
         };
-        let trie = build::trie(view, &parts);
+        let trie = build::trie(view, &parts, |_| 0);
         let (mut gpu, mut unlinked) = (Ns::ZERO, Ns::ZERO);
         for event in view.gpu() {
             gpu += event.dur();

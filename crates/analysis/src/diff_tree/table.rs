@@ -4,6 +4,8 @@ use gpuscope_table::{Table, Tabular, Unit};
 
 use super::{OperatorChange, Part, PathChange, TreeDiffAnswer, WHOLE};
 
+const WHY: &str = "More or less to do, done at another speed, or by other kernels";
+
 impl Tabular for TreeDiffAnswer {
     fn tables(&self) -> Vec<Table> {
         let wholes = [(self.a_ns, self.b_ns, self.delta_ns)];
@@ -19,6 +21,9 @@ impl Tabular for TreeDiffAnswer {
             .int("b_ns", Unit::Ns, "GPU time in B", |r| r.b.gpu_ns.0)
             .int("a_count", Unit::Count, "GPU events in A", |r| r.a.count as i64)
             .int("b_count", Unit::Count, "GPU events in B", |r| r.b.count as i64)
+            .float("a_gflops", Unit::Gigaflops, "Operations in A", |r| r.a.gflops)
+            .float("b_gflops", Unit::Gigaflops, "Operations in B", |r| r.b.gflops)
+            .text("why", WHY, |r| r.why.label().to_owned())
             .text("path", "Modules, operators and arguments, from the inside out", |r| inside_out(&r.path))
             .build();
         let parts: Vec<(&PathChange, &str, &Part)> = self
@@ -47,6 +52,9 @@ fn operators(operators: &[OperatorChange]) -> Table {
         .int("b_ns", Unit::Ns, "GPU time in B", |o| o.b_ns.0)
         .int("a_count", Unit::Count, "GPU events in A", |o| o.a_count as i64)
         .int("b_count", Unit::Count, "GPU events in B", |o| o.b_count as i64)
+        .float("a_gflops", Unit::Gigaflops, "Operations in A", |o| o.a_gflops)
+        .float("b_gflops", Unit::Gigaflops, "Operations in B", |o| o.b_gflops)
+        .text("why", WHY, |o| o.why.label().to_owned())
         .int("paths", Unit::Count, "Paths that end there", |o| o.paths as i64)
         .text("name", "An operator with its arguments, or a module", |o| o.name.clone())
         .build()

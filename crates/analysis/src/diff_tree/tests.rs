@@ -45,6 +45,34 @@ fn a_difference_goes_to_its_lowest_common_ancestor() {
     assert_eq!(diff.rows[1].b.parts, [Part { name: "relu_nv".to_owned(), gpu_ns: Ns(10) }]);
 }
 
+/// A product of so many rows, in two launches of which the second is the product.
+fn product(rows: i64, ns: i64) -> RunTree {
+    tree(
+        trace()
+            .op_on("vllm::rocm_unquantized_gemm", &format!("[[{rows}, 16], [32, 16]]"), 0..100)
+            .op_on("aten::mm", &format!("[[{rows}, 16], [16, 32]]"), 5..90)
+            .call(1, 10..11)
+            .kernel("fill", 7, 200..203, 1)
+            .call(2, 20..21)
+            .kernel("gemm", 7, 300..300 + ns, 2),
+    )
+}
+
+#[test]
+fn operations_tell_more_work_from_slower_work() {
+    let flops = |rows: i64| Some((2 * rows * 16 * 32) as f64 / 1e9);
+    let whys = |b: &RunTree| {
+        let diff = TreeDiffAnswer::between(&product(8, 100), b);
+        let seen = |o: &OperatorChange| (o.a_gflops, o.b_gflops, o.why);
+        diff.operators.iter().map(seen).collect::<Vec<_>>()
+    };
+    assert_eq!(whys(&product(8, 300)), [(flops(8), flops(8), Why::Slower)]);
+    assert_eq!(whys(&product(8, 50)), [(flops(8), flops(8), Why::Faster)]);
+    // With other shapes they meet where both have a path.
+    assert_eq!(whys(&product(24, 300)), [(flops(8), flops(24), Why::MoreWork)]);
+    assert_eq!(whys(&product(8, 100)), [(flops(8), flops(8), Why::Same)]);
+}
+
 #[test]
 fn nothing_has_changed_against_itself() {
     let a = tree(convolution("aten::cudnn_convolution", &[("sm90_conv", 20)]));

@@ -2,14 +2,14 @@
 
 use std::cell::RefCell;
 
-use gpuscope_trace::{Arg, Class, Kind, Ns, Row, StrId, Trace, View};
+use gpuscope_trace::{Arg, Bitmap, Class, Kind, Ns, Row, StrId, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::engine::{self, Pass};
 use crate::graph::{Marks, What};
 use crate::idle::{Cause, Causes};
 use crate::model::{JobModel, RankModel};
 use crate::owner::{Among, Owners};
+use crate::phases::recomputed;
 
 pub(super) const SYNCHRONISATION: u32 = 1;
 pub(super) const ITEM: u32 = 1 << 1;
@@ -79,7 +79,7 @@ struct Marker<'a> {
     /// Names that say pageable.
     pageable: FxHashSet<StrId>,
     /// Calls that launch forward work during the backward pass.
-    recomputing: FxHashSet<Row>,
+    recomputing: Bitmap,
     /// Calls that come soon after another launch of their thread.
     in_a_row: FxHashSet<Row>,
 }
@@ -89,8 +89,8 @@ type Test<'a> = Box<dyn FnMut(Row) -> bool + 'a>;
 impl<'a> Marker<'a> {
     fn new(view: View<'a>) -> Marker<'a> {
         let (trace, nesting) = (view.trace, view.index.nesting(view.trace));
-        let owners = |test: Test<'a>| Owners::new(nesting, trace.len(), Among::Innermost, test);
-        let mut operators = owners(Box::new(move |row| trace.class(row) == Class::Operator));
+        let is_operator: Test<'a> = Box::new(move |row| trace.class(row) == Class::Operator);
+        let mut operators = Owners::new(nesting, trace.len(), Among::Innermost, is_operator);
         let pageable: FxHashSet<StrId> =
             trace.strings.iter().filter(|(_, text)| text.contains("Pageable")).map(|(id, _)| id).collect();
         let mut unpinned_copies = FxHashSet::default();
@@ -101,16 +101,13 @@ impl<'a> Marker<'a> {
         let mut calls: Vec<Row> = view.gpu().filter_map(|event| view.launch(event.row)).collect();
         calls.sort_unstable();
         calls.dedup();
-        let mut passes = owners(Box::new(move |row| pass(trace, row).is_some()));
-        let recomputes =
-            |call: &Row| passes.of(*call).and_then(|around| pass(trace, around)) == Some(Pass::Recomputation);
         Marker {
             causes: RefCell::new(Causes::new(view)),
             operators: RefCell::new(operators),
             unpinned_copies,
             groups: RefCell::default(),
             pageable,
-            recomputing: calls.iter().copied().filter(recomputes).collect(),
+            recomputing: recomputed(view, calls.iter().copied()),
             in_a_row: in_a_row(view, calls),
         }
     }
@@ -177,7 +174,7 @@ impl<'a> Marker<'a> {
         {
             marks |= LOW_OCCUPANCY;
         }
-        if call.is_some_and(|call| self.recomputing.contains(&call)) {
+        if call.is_some_and(|call| self.recomputing.has(call)) {
             marks |= RECOMPUTED;
         }
         marks
@@ -191,10 +188,6 @@ fn group_label(view: View<'_>, row: Row) -> &str {
         Some(text).filter(|text| !text.is_empty() && *text != "undefined")
     };
     said(Arg::GroupDescription).or_else(|| said(Arg::GroupName)).unwrap_or("")
-}
-
-fn pass(trace: &Trace, row: Row) -> Option<Pass> {
-    engine::pass(trace.class(row), trace.name(row))
 }
 
 fn in_a_row(view: View<'_>, mut calls: Vec<Row>) -> FxHashSet<Row> {

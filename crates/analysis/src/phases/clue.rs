@@ -174,8 +174,10 @@ mod tests {
             (
                 Class::Operator,
                 "autograd::engine::evaluate_function: CheckpointFunctionBackward",
-                Clue::Recompute,
+                Clue::BackwardOfOperator,
             ),
+            (Class::Operator, "CheckpointFunctionBackward", Clue::Recompute),
+            (Class::Operator, "CheckpointFunction", Clue::None),
             (Class::Annotation, "ProfilerStep#12", Clue::None),
             (Class::Annotation, "nccl:all_reduce", Clue::None),
             (Class::Annotation, "## forward ##", Clue::Forward),

@@ -31,10 +31,11 @@ const UNKNOWN: NodeId = NodeId::MAX;
 /// Links from backward to forward followed one after another.
 const MOST_JUMPS: u32 = 4;
 
-pub(crate) fn trie(view: View<'_>, parts: &Parts) -> Trie {
+/// `flops` says how many operations are put down to a GPU event.
+pub(crate) fn trie(view: View<'_>, parts: &Parts, flops: impl Fn(Row) -> u128) -> Trie {
     let mut builder = Builder::new(view, parts);
     builder.host();
-    builder.gpu();
+    builder.gpu(flops);
     builder.links();
     builder.trie
 }
@@ -110,7 +111,7 @@ impl<'v> Builder<'v> {
         }
     }
 
-    fn gpu(&mut self) {
+    fn gpu(&mut self, flops: impl Fn(Row) -> u128) {
         let unlinked = self.trie.name(NodeKind::Unlinked, "unlinked");
         for event in self.view.gpu() {
             let launcher = match self.view.launch(event.row) {
@@ -122,7 +123,8 @@ impl<'v> Builder<'v> {
             let name = self.name(NodeKind::Kernel, self.view.trace.name_id(event.row));
             let node = self.trie.child(launcher, name);
             let bytes = self.view.trace.args.int(event.row, Arg::Bytes).unwrap_or(0).max(0);
-            self.trie.add(node, Weights { count: 1, gpu: event.dur(), bytes, ..Weights::default() });
+            let (gpu, flops) = (event.dur(), flops(event.row));
+            self.trie.add(node, Weights { count: 1, gpu, bytes, flops, ..Weights::default() });
         }
     }
 

@@ -47,6 +47,8 @@ pub(crate) struct Weights {
     pub(crate) host: Ns,
     /// Moved by copies and sets.
     pub(crate) bytes: i64,
+    /// Operations of GPU work, where they are asked for.
+    pub(crate) flops: u128,
 }
 
 impl Weights {
@@ -55,6 +57,7 @@ impl Weights {
         self.gpu += other.gpu;
         self.host += other.host;
         self.bytes = self.bytes.saturating_add(other.bytes);
+        self.flops = self.flops.saturating_add(other.flops);
     }
 }
 

@@ -44,7 +44,13 @@ fn jobs() -> Folder {
 /// How to ask a command, so that it has all it can say.
 fn asked(command: &str) -> Vec<Vec<&str>> {
     match command {
-        "diff" => vec![vec!["diff", "@job", "@some", "--fail-on", "busy > +1%"]],
+        "diff" => vec![
+            vec!["diff", "@job", "@some", "--fail-on", "busy > +1%"],
+            vec!["diff", "@job", "@some", "--tree"],
+        ],
+        "throughput" => {
+            vec![vec!["throughput", "@job", "--tokens-per-step", "1", "--samples-per-step", "1"]]
+        }
         "whatif" => vec![vec!["whatif", "@job", "--no-launch-overhead"]],
         "breakdown" => vec![vec!["breakdown", "@job", "--micro-idle-us", "5"]],
         "queue" | "bandwidth" | "memory" => vec![vec![command, "@job", "--series"]],

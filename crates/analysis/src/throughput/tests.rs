@@ -13,9 +13,9 @@ fn linear(sample: Sample, at: i64, product_ns: i64) -> Sample {
         .host("python_function", "nn.Module: Net_0", at..at + 100)
         .host("python_function", "nn.Module: Linear_0", at + 5..at + 60)
         .op_on("vllm::rocm_unquantized_gemm", "[[8, 16], [32, 16]]", at + 10..at + 50)
-        .op_on("aten::mm", "[[8, 16], [16, 32]]", at + 12..at + 48)
-        .call(at + 1, at + 15..at + 16)
+        .call(at + 1, at + 11..at + 12)
         .memset(7, gpu..gpu + 3, at + 1)
+        .op_on("aten::mm", "[[8, 16], [16, 32]]", at + 14..at + 48)
         .call(at + 2, at + 20..at + 21)
         .kernel("gemm", 7, gpu + 10..gpu + 10 + product_ns, at + 2)
         .op_on("mine::magic", "[[8, 16]]", at + 70..at + 90)
@@ -61,10 +61,16 @@ fn operations_count_once_over_all_time_of_a_module() {
 
 #[test]
 fn tokens_and_samples_go_by_the_steps_that_count() {
-    let s = (1..=4).fold(trace(), |s, step| {
-        let at = 1000 * step;
-        s.step(step, at..at + 900).call(step, at + 10..at + 20).kernel("k", 7, at + 30..at + 100 + step, step)
-    });
+    // The first has no period, and the last is far from the others.
+    let s =
+        [(1, 1000), (2, 2000), (3, 3000), (4, 4000), (5, 9000)].into_iter().fold(trace(), |s, (step, at)| {
+            s.step(step, at..at + 900).call(step, at + 10..at + 20).kernel(
+                "k",
+                7,
+                at + 30..at + 100 + step,
+                step,
+            )
+        });
     let per_step = PerStep { tokens: Some(2002.0), samples: None };
     let answer = s.build().ask(&Throughput { per_step, ..Throughput::default() });
     let steps = &answer.steps[0];

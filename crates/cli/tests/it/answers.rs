@@ -264,7 +264,8 @@ fn throughput() {
     assert_eq!(data(&["--depth", "1"])["layers"].as_array().unwrap().len(), 1);
     folder.write("own.toml", "[[model]]\nname = \"aten::mm\"\ncategory = \"mine\"\nflops = \"1000000000\"\n");
     let own = data(&["--models", &folder.path("own.toml").to_string_lossy()]);
-    assert!(own["layers"].is_array(), "{own}");
+    let linear = &own["layers"][1];
+    assert_eq!((&linear["module"], &linear["gflops"]), (&"Linear_0".into(), &2.0.into()));
     assert_eq!(run(&["--models", &folder.path("none.toml").to_string_lossy()]).exit, 3);
 }
 

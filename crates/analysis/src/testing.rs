@@ -103,6 +103,24 @@ impl Sample {
         self.event(Phase::Complete, category, name, Some(time.start), Some(time.end - time.start), |_| ())
     }
 
+    /// A host event on a thread, with numbers among its arguments.
+    pub(crate) fn on_thread(
+        self,
+        thread: i64,
+        category: &str,
+        name: &str,
+        time: Range<i64>,
+        numbers: &[(Arg, i64)],
+    ) -> Sample {
+        let (start, dur) = (time.start, time.end - time.start);
+        self.event(Phase::Complete, category, name, Some(start), Some(dur), |record| {
+            record.tid = Id::Int(thread);
+            for (arg, value) in numbers {
+                record.set_int(*arg, *value);
+            }
+        })
+    }
+
     /// An operator with text arguments.
     pub(crate) fn op_with(mut self, texts: &[(Arg, &str)], time: Range<i64>) -> Sample {
         let texts: Vec<_> =

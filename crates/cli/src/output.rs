@@ -64,13 +64,7 @@ impl<'a> Output<'a> {
 
     /// Refuses to write over a file that is an input.
     pub(crate) fn spare(&self, is_input: impl Fn(&Path) -> bool) -> Result<(), Failure> {
-        match self.file {
-            Some(file) if is_input(file) => Err(Failure::usage(
-                format!("-o {}: this would write over an input", file.display()),
-                "give another name",
-            )),
-            _ => Ok(()),
-        }
+        self.file.map_or(Ok(()), |file| spare(file, is_input))
     }
 
     pub(crate) fn write<A: Serialize + Tabular>(
@@ -196,7 +190,18 @@ fn inputs_table(inputs: &[InputInfo]) -> Table {
         .build()
 }
 
-fn unwritable(path: &Path, source: io::Error) -> Failure {
+/// Refuses to write over a file that is an input.
+pub(crate) fn spare(file: &Path, is_input: impl Fn(&Path) -> bool) -> Result<(), Failure> {
+    if is_input(file) {
+        return Err(Failure::usage(
+            format!("-o {}: this would write over an input", file.display()),
+            "give another name",
+        ));
+    }
+    Ok(())
+}
+
+pub(crate) fn unwritable(path: &Path, source: io::Error) -> Failure {
     Failure::Unwritable { path: path.display().to_string(), source }
 }
 

@@ -1,43 +1,32 @@
-use gpuscope_trace::{Arg, Id, Phase as Ph};
+use gpuscope_trace::Arg;
 
 use super::*;
 use crate::testing::{Loaded, Sample, trace};
 
-fn host(
-    sample: Sample,
-    thread: i64,
-    category: &str,
-    name: &str,
-    time: std::ops::Range<i64>,
-    numbers: &[(Arg, i64)],
-) -> Sample {
-    let (start, dur) = (time.start, time.end - time.start);
-    sample.event(Ph::Complete, category, name, Some(start), Some(dur), |record| {
-        record.tid = Id::Int(thread);
-        for (arg, value) in numbers {
-            record.set_int(*arg, *value);
-        }
-    })
-}
-
 fn module(sample: Sample, thread: i64, name: &str, time: std::ops::Range<i64>) -> Sample {
-    host(sample, thread, "python_function", &format!("nn.Module: {name}"), time, &[])
+    sample.on_thread(thread, "python_function", &format!("nn.Module: {name}"), time, &[])
 }
 
 /// A launch on a thread and a kernel of some length.
 fn launch(sample: Sample, thread: i64, at: i64, kernel: &str, ns: i64) -> Sample {
     let corr = [(Arg::Correlation, at)];
-    let call = host(sample, thread, "cuda_runtime", "cudaLaunchKernel", at..at + 1, &corr);
+    let call = sample.on_thread(thread, "cuda_runtime", "cudaLaunchKernel", at..at + 1, &corr);
     call.kernel(kernel, 7, 10_000 + 20 * at..10_000 + 20 * at + ns, at)
 }
 
 fn forward(sample: Sample, thread: i64, number: i64, time: std::ops::Range<i64>) -> Sample {
-    host(sample, thread, "cpu_op", "aten::mm", time, &[(Arg::SequenceNumber, number), (Arg::FwdThreadId, 0)])
+    sample.on_thread(
+        thread,
+        "cpu_op",
+        "aten::mm",
+        time,
+        &[(Arg::SequenceNumber, number), (Arg::FwdThreadId, 0)],
+    )
 }
 
 fn backward(sample: Sample, name: &str, number: i64, time: std::ops::Range<i64>) -> Sample {
     let name = format!("autograd::engine::evaluate_function: {name}");
-    host(sample, 2, "cpu_op", &name, time, &[(Arg::SequenceNumber, number), (Arg::FwdThreadId, 1)])
+    sample.on_thread(2, "cpu_op", &name, time, &[(Arg::SequenceNumber, number), (Arg::FwdThreadId, 1)])
 }
 
 /// Module, parent, pass, calls, own, total, communication.
@@ -96,7 +85,7 @@ fn what_a_checkpoint_runs_again_belongs_where_it_ran_first() {
     let s = forward(s, 1, 1, 15..80);
     let s = launch(s, 1, 20, "gemm", 7);
     let s = backward(s, "MmBackward0", 1, 200..400);
-    let s = host(s, 2, "python_function", "torch/utils/checkpoint.py(1): unpack_hook", 210..300, &[]);
+    let s = s.on_thread(2, "python_function", "torch/utils/checkpoint.py(1): unpack_hook", 210..300, &[]);
     let s = module(s, 2, "Block_0", 220..290);
     let s = launch(s, 2, 230, "gemm again", 8);
     let s = launch(s, 2, 310, "gemm backward", 20);

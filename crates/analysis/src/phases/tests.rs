@@ -1,29 +1,12 @@
-use gpuscope_trace::{Arg, Id, Phase as Ph, Selection};
+use gpuscope_trace::{Arg, Selection};
 
 use super::*;
 use crate::testing::{Loaded, Sample, trace};
 
-/// An operator or frame on a thread, with autograd's arguments.
-fn op(
-    sample: Sample,
-    thread: i64,
-    category: &str,
-    name: &str,
-    time: std::ops::Range<i64>,
-    numbers: &[(Arg, i64)],
-) -> Sample {
-    let (start, dur) = (time.start, time.end - time.start);
-    sample.event(Ph::Complete, category, name, Some(start), Some(dur), |record| {
-        record.tid = Id::Int(thread);
-        for (arg, value) in numbers {
-            record.set_int(*arg, *value);
-        }
-    })
-}
-
 /// A launch on a thread and the kernel it launches.
 fn launch(sample: Sample, thread: i64, at: i64, kernel: &str) -> Sample {
-    let call = op(sample, thread, "cuda_runtime", "cudaLaunchKernel", at..at + 1, &[(Arg::Correlation, at)]);
+    let call =
+        sample.on_thread(thread, "cuda_runtime", "cudaLaunchKernel", at..at + 1, &[(Arg::Correlation, at)]);
     call.kernel(kernel, 7, 10_000 + at..10_000 + at + 1, at)
 }
 
@@ -45,13 +28,13 @@ const ENGINE: &str = "autograd::engine::evaluate_function: ";
 
 #[test]
 fn operators_are_known_by_their_links_alone() {
-    let s = op(trace(), 1, "cpu_op", "aten::loss", 0..100, &[]);
-    let s = op(s, 1, "cpu_op", "aten::softmax", 10..50, FORWARD);
+    let s = trace().on_thread(1, "cpu_op", "aten::loss", 0..100, &[]);
+    let s = s.on_thread(1, "cpu_op", "aten::softmax", 10..50, FORWARD);
     let s = launch(s, 1, 20, "softmax");
     let s = launch(s, 1, 60, "rest of the composite");
-    let s = op(s, 1, "cpu_op", "aten::no_grad", 110..120, &[]);
+    let s = s.on_thread(1, "cpu_op", "aten::no_grad", 110..120, &[]);
     let s = launch(s, 1, 112, "nobody knows");
-    let s = op(s, 2, "cpu_op", "SoftmaxBackward0", 200..300, BACKWARD);
+    let s = s.on_thread(2, "cpu_op", "SoftmaxBackward0", 200..300, BACKWARD);
     let s = launch(s, 2, 220, "softmax backward");
     expect(
         s,
@@ -67,11 +50,11 @@ fn operators_are_known_by_their_links_alone() {
 #[test]
 fn gradients_are_reduced_where_no_operator_is_differentiated() {
     let accumulate = format!("{ENGINE}torch::autograd::AccumulateGrad");
-    let s = op(trace(), 2, "cpu_op", &format!("{ENGINE}MmBackward0"), 0..100, BACKWARD);
-    let s = op(s, 2, "cpu_op", "MmBackward0", 5..95, BACKWARD);
+    let s = trace().on_thread(2, "cpu_op", &format!("{ENGINE}MmBackward0"), 0..100, BACKWARD);
+    let s = s.on_thread(2, "cpu_op", "MmBackward0", 5..95, BACKWARD);
     let s = launch(s, 2, 10, "gemm");
     let s = launch(s, 2, 20, "ncclDevKernel_AllReduce_of_activations");
-    let s = op(s, 2, "cpu_op", &accumulate, 100..200, &[]);
+    let s = s.on_thread(2, "cpu_op", &accumulate, 100..200, &[]);
     let s = launch(s, 2, 110, "bucket copy");
     let s = launch(s, 2, 120, "ncclDevKernel_AllReduce_of_gradients");
     let s = launch(s, 2, 130, "ncclDevKernel_AllGather_of_weights");
@@ -93,13 +76,12 @@ fn gradients_are_reduced_where_no_operator_is_differentiated() {
 #[test]
 fn what_a_checkpoint_runs_again_is_not_forward_and_its_gradient_is_backward() {
     let checkpoint = format!("{ENGINE}CheckpointFunctionBackward");
-    let s = op(trace(), 2, "cpu_op", &checkpoint, 0..500, BACKWARD);
-    let s = op(s, 2, "cpu_op", "CheckpointFunctionBackward", 1..499, BACKWARD);
-    let s = op(s, 2, "python_function", "nn.Module: Block_0", 2..200, &[]);
-    let s = op(s, 2, "cpu_op", "aten::mm", 10..100, &[(Arg::SequenceNumber, 6), (Arg::FwdThreadId, 0)]);
+    let s = trace().on_thread(2, "cpu_op", &checkpoint, 0..500, BACKWARD);
+    let s = s.on_thread(2, "cpu_op", "CheckpointFunctionBackward", 1..499, BACKWARD);
+    let s = s.on_thread(2, "python_function", "nn.Module: Block_0", 2..200, &[]);
+    let s = s.on_thread(2, "cpu_op", "aten::mm", 10..100, &[(Arg::SequenceNumber, 6), (Arg::FwdThreadId, 0)]);
     let s = launch(s, 2, 20, "gemm again");
-    let s = op(
-        s,
+    let s = s.on_thread(
         2,
         "cpu_op",
         &format!("{ENGINE}MmBackward0"),
@@ -107,8 +89,8 @@ fn what_a_checkpoint_runs_again_is_not_forward_and_its_gradient_is_backward() {
         &[(Arg::SequenceNumber, 6), (Arg::FwdThreadId, 2)],
     );
     let s = launch(s, 2, 220, "gemm backward");
-    let s = op(s, 2, "cpu_op", &format!("{ENGINE}AddBackward0"), 600..700, BACKWARD);
-    let s = op(s, 2, "python_function", "torch/utils/checkpoint.py(1111): unpack_hook", 610..680, &[]);
+    let s = s.on_thread(2, "cpu_op", &format!("{ENGINE}AddBackward0"), 600..700, BACKWARD);
+    let s = s.on_thread(2, "python_function", "torch/utils/checkpoint.py(1111): unpack_hook", 610..680, &[]);
     let s = launch(s, 2, 620, "add again");
     let s = launch(s, 2, 690, "add backward");
     expect(
@@ -167,7 +149,7 @@ fn call_stacks_serve_where_there_are_no_frames() {
 #[test]
 fn the_phases_of_a_rank_make_up_its_gpu_time() {
     let s = trace().step(1, 0..100).step(2, 100..200);
-    let s = op(s, 1, "python_function", "nn.Module: Net_0", 10..90, &[]);
+    let s = s.on_thread(1, "python_function", "nn.Module: Net_0", 10..90, &[]);
     let s = launch(s, 1, 20, "a");
     let s = launch(s, 1, 150, "b");
     let loaded = s.kernel("c", 20, 10_020..10_030, 20).kernel("d", 20, 10_025..10_040, 20).build();

@@ -1,4 +1,4 @@
-use gpuscope_trace::{Arg, Id, Phase};
+use gpuscope_trace::Arg;
 use proptest::prelude::*;
 
 use super::*;
@@ -101,25 +101,14 @@ fn host_time_is_split_into_own_and_below() {
 }
 
 fn with_backward() -> Loaded {
-    let op = |s: Sample, thread, name: &str, time: std::ops::Range<i64>, numbers: [(Arg, i64); 2]| {
-        let (start, dur) = (time.start, time.end - time.start);
-        s.event(Phase::Complete, "cpu_op", name, Some(start), Some(dur), |record| {
-            record.tid = Id::Int(thread);
-            for (arg, value) in numbers {
-                record.set_int(arg, value);
-            }
-        })
-    };
-    let s = op(trace(), 1, "aten::mm", 0..50, [(Arg::SequenceNumber, 4), (Arg::FwdThreadId, 0)]);
+    let s =
+        trace().on_thread(1, "cpu_op", "aten::mm", 0..50, &[(Arg::SequenceNumber, 4), (Arg::FwdThreadId, 0)]);
     let mut s = s.call(1, 10..20).kernel("gemm", 7, 30..40, 1);
     // The engine's frame and the operator in it have the same link.
     for (name, time) in [("engine", 90..210), ("MmBackward0", 100..200)] {
-        s = op(s, 2, name, time, [(Arg::SequenceNumber, 4), (Arg::FwdThreadId, 1)]);
+        s = s.on_thread(2, "cpu_op", name, time, &[(Arg::SequenceNumber, 4), (Arg::FwdThreadId, 1)]);
     }
-    let s = s.event(Phase::Complete, "cuda_runtime", "cudaLaunchKernel", Some(120), Some(5), |record| {
-        record.tid = Id::Int(2);
-        record.set_int(Arg::Correlation, 2);
-    });
+    let s = s.on_thread(2, "cuda_runtime", "cudaLaunchKernel", 120..125, &[(Arg::Correlation, 2)]);
     s.kernel("gemm backward", 7, 150..170, 2).build()
 }
 

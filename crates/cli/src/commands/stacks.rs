@@ -13,7 +13,7 @@ use super::{answer, names, options};
 use crate::Console;
 use crate::args::{Asked, FlameFormat, StackArgs, StackWeight};
 use crate::exit::{Exit, Failure};
-use crate::output::writable;
+use crate::output::{spare, unwritable, writable};
 
 pub(crate) fn run(asked: &Asked, wanted: &StackArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let question = Stacks {
@@ -57,15 +57,12 @@ fn draw(
         writable(file, false)?;
     }
     let run = Run::open(&asked.traces, options(asked, console)?)?;
-    if let Some(file) = file.filter(|file| run.reads(file)) {
-        return Err(Failure::usage(
-            format!("-o {}: this would write over an input", file.display()),
-            "give another name",
-        ));
+    if let Some(file) = file {
+        spare(file, |file| run.reads(file))?;
     }
     let outcome = run.ask(question)?;
     if let Some(file) = file {
-        let unwritable = |source| Failure::Unwritable { path: file.display().to_string(), source };
+        let unwritable = |source| unwritable(file, source);
         let mut out = BufWriter::new(File::create(file).map_err(unwritable)?);
         write(&outcome.answer, format, &mut out).and_then(|()| out.flush()).map_err(unwritable)?;
     } else {

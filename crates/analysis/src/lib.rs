@@ -27,6 +27,7 @@ pub mod kernels;
 pub mod launches;
 pub mod layers;
 mod lost;
+mod median;
 pub mod memory;
 mod model;
 pub mod op_kernels;

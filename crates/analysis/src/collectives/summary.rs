@@ -10,6 +10,7 @@ use super::op::{Op, gb_per_s};
 use super::parts::Sort;
 use super::rows::CollectiveRow;
 use super::text::Text;
+use crate::median::median;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
@@ -172,13 +173,12 @@ impl Spread {
         values.sort_unstable();
         let (Some(min), Some(max)) = (values.first(), values.last()) else { return Spread::default() };
         let exact: i128 = values.iter().map(|value| i128::from(value.0)).sum();
-        let (low, high) = (values[(values.len() - 1) / 2], values[values.len() / 2]);
         Spread {
             sum: values.iter().copied().sum(),
             mean: Ns((exact / values.len() as i128) as i64),
-            median: Ns(i64::midpoint(low.0, high.0)),
             min: *min,
             max: *max,
+            median: median(values).unwrap_or_default(),
         }
     }
 }

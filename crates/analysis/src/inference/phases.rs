@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::steady::per_second;
 use super::steps::InferenceStep;
+use crate::median::median;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PhaseRow {
@@ -66,10 +67,4 @@ fn row(rank: u32, phase: ServingPhase, steady: bool, steps: &[&InferenceStep]) -
         median_period_ns: median(periods),
         replayed_pct: if events == 0 { 0.0 } else { 100.0 * replayed as f64 / events as f64 },
     }
-}
-
-/// The lower of the two in the middle, if there are two.
-fn median(mut values: Vec<Ns>) -> Option<Ns> {
-    values.sort_unstable();
-    values.get(values.len().checked_sub(1)? / 2).copied()
 }

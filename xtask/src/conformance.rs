@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use crate::workspace::Workspace;
 
 /// The analyses built so far: the one place to add the next. Cases under `cli/` follow their command.
-const BUILT: [&str; 15] = [
+const BUILT: [&str; 16] = [
     "info",
     "breakdown",
     "temporal",
@@ -28,6 +28,7 @@ const BUILT: [&str; 15] = [
     "memory",
     "collectives",
     "stragglers",
+    "ops",
 ];
 
 /// Traces in formats that are not read yet: their cases are reported as skipped.

@@ -11,6 +11,7 @@
 
 mod args;
 mod bench;
+mod columns;
 mod conformance;
 mod house;
 mod instructions;
@@ -37,6 +38,7 @@ cargo xtask COMMAND
   licences                   licences of all dependencies against the list of permissive ones
   house                      text rules over the files of the repository
   instructions [--bless]     instruction counts under callgrind against bench/instructions.json
+  columns                    writes docs/columns.md anew from what the tables say of themselves
   conformance                the release build against ../shared/oracle
   questions [--large] [--rounds 3]
                              CPU time of every question beside reading; updates BENCHMARKS.md. --large adds 10 M
@@ -83,6 +85,10 @@ fn run(args: &mut Args) -> Result<ExitCode> {
             let bless = args.flag("--bless");
             args.finish()?;
             say(instructions::run(&workspace, bless)?);
+        }
+        "columns" => {
+            args.finish()?;
+            columns::run(&workspace)?;
         }
         "conformance" => {
             args.finish()?;

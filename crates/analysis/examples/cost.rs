@@ -14,14 +14,15 @@ use std::time::Duration;
 
 use gpuscope_analysis::critical_path::WindowOf;
 use gpuscope_analysis::diff::{DiffAnswer, Side};
+use gpuscope_analysis::ops::By;
 use gpuscope_analysis::whatif::{Changes, NamePattern, Scale};
 use gpuscope_analysis::{
     Analyze, Annotations, Bandwidth, Breakdown, Collectives, Counters, CriticalPath, Diff, Hta, Idle, Info,
-    Kernels, Launches, Memory, OpKernels, Overlap, Patterns, Question, Queue, Stragglers, Temporal, WhatIf,
-    quality,
+    Kernels, Launches, Memory, OpKernels, Ops, Overlap, Patterns, Question, Queue, Stragglers, Temporal,
+    WhatIf, quality,
 };
 use gpuscope_formats::{ReadOptions, read};
-use gpuscope_trace::{Index, KindRules, Selection, Trace, View};
+use gpuscope_trace::{Index, KindRules, Ns, Selection, Trace, View};
 use nix::time::{ClockId, clock_gettime};
 
 const TOGETHER: &str = "together";
@@ -29,7 +30,7 @@ const TOGETHER: &str = "together";
 type Ask = (&'static str, fn(View<'_>));
 
 /// By command; `quality` is what every command looks for besides.
-const QUESTIONS: [Ask; 22] = [
+const QUESTIONS: [Ask; 23] = [
     ("quality", |view| drop(quality(0, view))),
     ("info", |view| ask(&Info, view)),
     ("breakdown", |view| ask(&Breakdown::default(), view)),
@@ -43,9 +44,10 @@ const QUESTIONS: [Ask; 22] = [
     ("annotations", |view| ask(&Annotations { kernels: true, ..Annotations::default() }, view)),
     ("patterns", |view| ask(&Patterns::default(), view)),
     ("op-kernels", |view| ask(&OpKernels, view)),
+    ("ops", |view| ask(&every_operator(), view)),
     ("counters", |view| ask(&Counters, view)),
     ("memory", |view| ask(&Memory { series: true }, view)),
-    ("collectives", |view| ask(&Collectives, view)),
+    ("collectives", |view| ask(&Collectives::default(), view)),
     ("stragglers", |view| ask(&Stragglers, view)),
     ("critical-path", |view| ask(&CriticalPath::default(), view)),
     ("whatif", |view| ask(&WhatIf { changes: without_communication() }, view)),
@@ -125,6 +127,13 @@ fn ask<Q: Question>(question: &Q, view: View<'_>) {
 fn compare(view: View<'_>) {
     let side = |rank| Side::run(&Diff.merge(vec![Diff.local(rank, view)]).0);
     std::hint::black_box(DiffAnswer::between(&side(0), &side(1)));
+}
+
+/// The full report.
+fn every_operator() -> Ops {
+    let short_kernels = Some(Ns::from_us(10));
+    let by = By::Arguments;
+    Ops { by, recompute: true, kernels: true, overlap: true, short_kernels, ..Ops::default() }
 }
 
 fn without_communication() -> Changes {

@@ -10,7 +10,7 @@ use gpuscope_trace::{Class, Ns, Quality, View};
 use serde::Serialize;
 
 use crate::breakdown::{BreakdownAnswer, RankBreakdown};
-use crate::collectives::{CollectivesAnswer, RankParts};
+use crate::collectives::{CollectivesAnswer, RankCollectives};
 use crate::critical_path::{CriticalPathAnswer, LocalPath};
 use crate::findings::{self, Facts, Finding, marks};
 use crate::idle::IdleAnswer;
@@ -60,7 +60,7 @@ pub struct Local {
     idle: IdleAnswer,
     kernels: RankKernels,
     top: top::RankTop,
-    collectives: RankParts,
+    collectives: RankCollectives,
     exposed: exposed::RankExposed,
     stragglers: stragglers::Local,
     critical_path: Option<LocalPath>,
@@ -78,14 +78,14 @@ impl Question for Analyze {
     type Answer = AnalyzeAnswer;
 
     fn local(&self, rank: u32, view: View<'_>) -> Local {
-        let parts = Collectives.local(rank, view);
+        let collectives = Collectives::default().local(rank, view);
         Local {
-            exposed: exposed::RankExposed::of(view, &parts),
+            exposed: exposed::RankExposed::of(&collectives),
             breakdown: Breakdown::default().local(rank, view),
             idle: Idle::default().local(rank, view),
             kernels: kernels().local(rank, view),
             top: top::RankTop::of(view),
-            collectives: parts,
+            collectives,
             stragglers: Stragglers.local(rank, view),
             critical_path: CriticalPath::default().local(rank, view),
             memory: Memory::default().local(rank, view),
@@ -104,7 +104,7 @@ impl Question for Analyze {
             idle: Idle::default().merge(all.idle),
             kernels: kernels().merge(all.kernels),
             top_kernels: top::merge(all.top),
-            collectives: Collectives.merge(all.collectives),
+            collectives: Collectives::default().merge(all.collectives),
             stragglers: Stragglers.merge(all.stragglers),
             critical_path: CriticalPath::default().merge(all.critical_path),
             memory: Memory::default().merge(all.memory),
@@ -158,7 +158,7 @@ struct Apart {
     idle: Vec<IdleAnswer>,
     kernels: Vec<RankKernels>,
     top: Vec<top::RankTop>,
-    collectives: Vec<RankParts>,
+    collectives: Vec<RankCollectives>,
     exposed: Vec<exposed::RankExposed>,
     stragglers: Vec<stragglers::Local>,
     critical_path: Vec<Option<LocalPath>>,

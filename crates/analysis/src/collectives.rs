@@ -10,13 +10,21 @@
 //!
 //! [`Matched`] is the same for other questions: which parts belong together, over all ranks.
 
+mod all_to_all_v;
 mod arrivals;
 mod collective;
+mod groups;
 mod host;
+mod late;
 mod matched;
+mod nodes;
 mod op;
 mod parts;
+mod role;
 mod rows;
+mod sketch;
+mod splits;
+mod stages;
 mod summary;
 mod table;
 #[cfg(test)]
@@ -29,13 +37,21 @@ use serde::Serialize;
 use crate::Question;
 use crate::clocks::{Offsets, RankClock};
 
+pub use all_to_all_v::AllToAllV;
 pub use arrivals::{Arrivals, Last};
 pub use collective::Collective;
+pub use groups::{GroupRankRow, GroupRow, GroupTimes};
+pub use late::{Doing, LateRow, Since};
 pub use matched::{Matched, Member, Part};
+pub use nodes::{Nodes, NodesFrom, Span};
 pub use op::{Op, element_bytes};
 pub use parts::{Group, RankParts, Sort};
+pub use role::{Role, RoleFrom};
 pub use rows::{CollectiveRow, RankRow};
+pub use sketch::Sketch;
+pub use stages::StageRow;
 pub use summary::Summary;
+use summary::Together;
 pub(crate) use table::clocks_table;
 pub use text::Text;
 
@@ -43,6 +59,17 @@ pub use text::Text;
 pub struct CollectivesAnswer {
     /// Collectives that are alike, the longest in sum first.
     pub summary: Vec<Summary>,
+    /// The same over all groups.
+    pub operations: Vec<Summary>,
+    /// What communication cost, by what its groups are for.
+    pub groups: Vec<GroupRow>,
+    pub group_ranks: Vec<GroupRankRow>,
+    /// What pipeline stages wait for each other.
+    pub stages: Vec<StageRow>,
+    /// Where one rank kept the others waiting longest, and what it did instead.
+    pub late: Vec<LateRow>,
+    pub all_to_all_v: Vec<AllToAllV>,
+    pub nodes: Nodes,
     /// How each rank's clock differs from the others'.
     pub clocks: Vec<RankClock>,
     /// Every collective, by its start.
@@ -51,25 +78,49 @@ pub struct CollectivesAnswer {
     quality: Vec<Quality>,
 }
 
+/// What one rank contributes.
+#[derive(Clone, Debug, Default)]
+pub struct RankCollectives {
+    pub parts: RankParts,
+    pub sketch: Sketch,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Collectives;
+pub struct Collectives {
+    /// How many ranks share a machine, where the traces do not tell or tell it wrong.
+    pub gpus_per_node: Option<u32>,
+}
 
 impl Question for Collectives {
-    type Local = RankParts;
+    type Local = RankCollectives;
     type Answer = CollectivesAnswer;
 
-    fn local(&self, rank: u32, view: View<'_>) -> RankParts {
-        RankParts::of(rank, view)
+    fn local(&self, rank: u32, view: View<'_>) -> RankCollectives {
+        let parts = RankParts::of(rank, view);
+        RankCollectives { sketch: Sketch::of(view, &parts), parts }
     }
 
-    fn merge(&self, locals: Vec<RankParts>) -> CollectivesAnswer {
-        let matched = Matched::new(&locals);
-        drop(locals);
+    fn merge(&self, mut locals: Vec<RankCollectives>) -> CollectivesAnswer {
+        locals.dedup_by_key(|local| local.parts.rank);
+        let matched = Matched::new(locals.iter().map(|local| &local.parts));
+        let roles = role::of(&matched);
+        let all_to_all_v = all_to_all_v::of(&matched, &locals, &roles);
+        let sketches: Vec<Sketch> = locals.into_iter().map(|local| local.sketch).collect();
         let offsets = Offsets::of(&matched);
         let arrivals = Arrivals::of(&matched, &offsets);
-        let collectives = rows::of(&matched, &offsets, &arrivals);
+        let described = sketches.iter().map(|sketch| sketch.described_devices);
+        let nodes = Nodes::of(&matched, self.gpus_per_node, described);
+        let (groups, group_ranks) = groups::of(&matched, &sketches, &roles, &nodes);
+        let collectives = rows::of(&matched, &offsets, &arrivals, &nodes);
         CollectivesAnswer {
-            summary: summary::of(&matched, &collectives),
+            summary: summary::of(&matched, &collectives, Together::InOneGroup),
+            operations: summary::of(&matched, &collectives, Together::OverGroups),
+            groups,
+            group_ranks,
+            stages: stages::of(&matched, &sketches, &roles),
+            late: late::of(&matched, &arrivals, &sketches),
+            all_to_all_v,
+            nodes,
             clocks: offsets.ranks().collect(),
             collectives,
             quality: offsets.quality(),

@@ -25,9 +25,8 @@ use crate::Question;
 
 pub(crate) use causes::Causes;
 pub use causes::{Cause, HostCause};
+pub(crate) use gaps::Gap;
 pub use gaps::HostGap;
-
-use gaps::Gap;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Gaps {
@@ -164,6 +163,22 @@ impl StreamState {
             part.ratio = part.idle_ns.pct_of(idle) / 100.0;
         }
         StreamIdle { rank, device, stream, categories: self.categories }
+    }
+}
+
+/// Finds the stretches in which devices waited for the host, on the way through the GPU events of a view.
+#[derive(Default)]
+pub(crate) struct HostWaits {
+    devices: BTreeMap<i64, DeviceState>,
+}
+
+impl HostWaits {
+    /// Takes in an event; answers the part of the gap before it in which its launch had not been issued.
+    pub(crate) fn add(&mut self, view: View<'_>, event: &GpuEvent) -> Option<Gap> {
+        let (device, launch) = (view.device(event.row), view.launch(event.row));
+        let launched = launch.and_then(|call| view.trace.start(call));
+        let time = self.devices.entry(device).or_default().add(event, launched, Ns::ZERO)?;
+        Some(Gap { device, call: launch?, time })
     }
 }
 

@@ -10,6 +10,7 @@ use gpuscope_trace::{Interval, Kind, Ns, Row, View};
 use crate::graph::{
     Alone, Coupled, Graph, Marks, RankGraph, Replayed, Scenario, Spent, What, Why, Window, replay, walk,
 };
+use crate::median::median;
 use crate::{Breakdown, Question};
 
 pub use patterns::NamePattern;
@@ -131,7 +132,7 @@ impl JobModel {
     }
 
     pub(crate) fn step_time(&self, scenario: &Scenario) -> Ns {
-        median(self.step_times(&replay(&self.coupled, scenario)))
+        median(self.step_times(&replay(&self.coupled, scenario))).unwrap_or_default()
     }
 
     pub(crate) fn predict(&self, scenario: &Scenario) -> Prediction {
@@ -140,7 +141,7 @@ impl JobModel {
         let slowest = (0..steps.len()).max_by_key(|i| steps[*i]).unwrap_or(0);
         let retimed = self.coupled.retimed(&replayed, scenario);
         let bottleneck = shares(&retimed, slowest as u32);
-        Prediction { step: median(steps.clone()), steps, bottleneck }
+        Prediction { step: median(steps.clone()).unwrap_or_default(), steps, bottleneck }
     }
 
     /// What a step takes in the long run on the slowest rank.
@@ -154,7 +155,11 @@ impl JobModel {
     pub(crate) fn as_recorded(&self) -> Prediction {
         let steps = self.recorded_steps();
         let slowest = (0..steps.len()).max_by_key(|i| steps[*i]).unwrap_or(0);
-        Prediction { step: median(steps.clone()), steps, bottleneck: shares(&self.coupled, slowest as u32) }
+        Prediction {
+            step: median(steps.clone()).unwrap_or_default(),
+            steps,
+            bottleneck: shares(&self.coupled, slowest as u32),
+        }
     }
 
     /// What is left of a step if nothing is delayed that the model cannot explain.
@@ -182,14 +187,4 @@ fn shares(coupled: &Coupled, graph: u32) -> Shares {
         } += stretch.time.len();
     }
     shares
-}
-
-/// The middle one; of an even number the mean of the middle two.
-pub(crate) fn median(mut values: Vec<Ns>) -> Ns {
-    values.sort_unstable();
-    match values.len() {
-        0 => Ns::ZERO,
-        n if n % 2 == 1 => values[n / 2],
-        n => Ns(values[n / 2 - 1].0.midpoint(values[n / 2].0)),
-    }
 }

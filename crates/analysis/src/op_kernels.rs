@@ -146,10 +146,8 @@ fn launched_by_operator(view: View<'_>) -> Vec<Launched> {
 
 #[cfg(test)]
 mod tests {
-    use gpuscope_trace::{Id, Phase};
-
     use super::*;
-    use crate::testing::{Loaded, Sample, trace};
+    use crate::testing::{Loaded, trace};
 
     fn rows(loaded: &Loaded) -> Vec<(String, String, u64, f64, f64)> {
         let rows = loaded.ask(&OpKernels).rows;
@@ -188,17 +186,15 @@ mod tests {
         );
     }
 
-    fn on_thread(sample: Sample, tid: i64, name: &str, time: std::ops::Range<i64>) -> Sample {
-        let (start, dur) = (time.start, time.end - time.start);
-        sample.event(Phase::Complete, "cpu_op", name, Some(start), Some(dur), |record| {
-            record.tid = Id::Int(tid);
-        })
-    }
-
     #[test]
     fn an_operator_of_another_thread_has_no_part_in_a_launch() {
-        let sample = on_thread(trace(), 1, "aten::mm", 0..30);
-        let sample = on_thread(sample, 2, "aten::add", 1..20);
+        let sample = trace().on_thread(1, "cpu_op", "aten::mm", 0..30, &[]).on_thread(
+            2,
+            "cpu_op",
+            "aten::add",
+            1..20,
+            &[],
+        );
         let loaded = sample.named_call("cuLaunchKernel", 1, 5..10).kernel("gemm", 7, 50..60, 1).build();
         assert_eq!(rows(&loaded), [("aten::mm".to_owned(), "gemm".to_owned(), 1, 5.0, 45.0)]);
     }

@@ -12,6 +12,8 @@
 use gpuscope_trace::Ns;
 use serde::Serialize;
 
+use crate::median::median;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
@@ -114,13 +116,6 @@ fn by(
 fn is_near(ns: Ns, median: Ns) -> bool {
     let (ns, median) = (i128::from(ns.0), i128::from(median.0));
     2 * ns >= median && 2 * ns <= 3 * median
-}
-
-fn median(mut values: Vec<Ns>) -> Option<Ns> {
-    values.sort_unstable();
-    let upper = *values.get(values.len() / 2)?;
-    let lower = values[(values.len() - 1) / 2];
-    Some(Ns(lower.0 + (upper - lower).0 / 2))
 }
 
 #[cfg(test)]

@@ -103,12 +103,42 @@ impl Sample {
         self.event(Phase::Complete, category, name, Some(time.start), Some(time.end - time.start), |_| ())
     }
 
+    /// A host event on a thread, with numbers among its arguments.
+    pub(crate) fn on_thread(
+        self,
+        thread: i64,
+        category: &str,
+        name: &str,
+        time: Range<i64>,
+        numbers: &[(Arg, i64)],
+    ) -> Sample {
+        let (start, dur) = (time.start, time.end - time.start);
+        self.event(Phase::Complete, category, name, Some(start), Some(dur), |record| {
+            record.tid = Id::Int(thread);
+            for (arg, value) in numbers {
+                record.set_int(*arg, *value);
+            }
+        })
+    }
+
     /// An operator with text arguments.
     pub(crate) fn op_with(mut self, texts: &[(Arg, &str)], time: Range<i64>) -> Sample {
         let texts: Vec<_> =
             texts.iter().map(|(arg, text)| (*arg, self.builder.strings().intern(text.as_bytes()))).collect();
         let (start, dur) = (time.start, time.end - time.start);
         self.event(Phase::Complete, "cpu_op", "aten::mm", Some(start), Some(dur), |record| {
+            for (arg, text) in texts {
+                record.set_text(arg, text);
+            }
+        })
+    }
+
+    /// An operator with the shapes of its tensors, all of one type.
+    pub(crate) fn op_on(mut self, name: &str, shapes: &str, time: Range<i64>) -> Sample {
+        let tensors = shapes.matches(']').count().saturating_sub(1);
+        let types = format!("[{}]", vec!["\"c10::BFloat16\""; tensors].join(", "));
+        let texts = [(Arg::InputDims, self.intern(shapes)), (Arg::InputTypes, self.intern(&types))];
+        self.event(Phase::Complete, "cpu_op", name, Some(time.start), Some(time.end - time.start), |record| {
             for (arg, text) in texts {
                 record.set_text(arg, text);
             }

@@ -97,6 +97,29 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// GPU time by phase: forward, backward, recomputation, gradients, optimizer, data
+    #[command(after_help = examples::PHASES)]
+    Phases(Asked),
+    /// GPU time of each module of the model, forward and backward apart, as a tree
+    #[command(after_help = examples::LAYERS)]
+    Layers {
+        /// Only modules with fewer than this many others around them
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        depth: Option<u32>,
+        #[command(flatten)]
+        asked: Asked,
+    },
+    /// TFLOP/s of each module of the model, forward and backward apart; tokens and samples per second
+    #[command(after_help = examples::THROUGHPUT)]
+    Throughput(ThroughputArgs),
+    /// Which lines of the program put the work on the GPU: the call tree, equal paths merged
+    #[command(after_help = examples::STACKS)]
+    Stacks {
+        #[command(flatten)]
+        wanted: StackArgs,
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// Sequences of kernels that an operator launches again and again
     #[command(after_help = examples::PATTERNS)]
     Patterns {
@@ -115,6 +138,9 @@ pub(crate) enum Command {
     /// What each operator launches, and how long it takes to get there
     #[command(after_help = examples::OP_KERNELS)]
     OpKernels(Asked),
+    /// Which operators took the GPU's time: by category, by name, or by their arguments
+    #[command(after_help = examples::OPS)]
+    Ops(OpsArgs),
     /// How much memory was taken, when most, and by whom
     #[command(after_help = examples::MEMORY)]
     Memory {
@@ -157,12 +183,27 @@ pub(crate) enum Command {
     /// When did what run: host and GPU activity; with -o timeline.html every event to look at
     #[command(after_help = examples::TIMELINE)]
     Timeline(Asked),
-    /// Each collective over all ranks: waiting and transfer apart, bandwidth, who came last
+    /// Each collective over all ranks: waiting and transfer apart, bandwidth, who came last and why
     #[command(after_help = examples::COLLECTIVES)]
-    Collectives(Asked),
+    Collectives {
+        /// How many GPUs a machine has, to tell links within from links between [default: from the traces]
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+        gpus_per_node: Option<u32>,
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// Which rank holds the others up, how often, and why
     #[command(after_help = examples::STRAGGLERS)]
     Stragglers(Asked),
+    /// How an inference server spends its GPU: prefill and decode, the steady state, what graphs replay
+    #[command(after_help = examples::INFERENCE)]
+    Inference {
+        /// Traces recorded while graphs were captured: they tell the operators of replayed kernels
+        #[arg(long, value_name = "TRACE", value_parser = NonEmptyStringValueParser::new())]
+        capture: Vec<String>,
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// How long a step would take if something were different
     #[command(after_help = examples::WHATIF)]
     Whatif {
@@ -180,6 +221,9 @@ pub(crate) enum Command {
         /// Exit with 1 if this holds, such as `step_time > +3% and step_time > +2ms`
         #[arg(long, value_name = "EXPR")]
         fail_on: Option<String>,
+        /// Which call paths the change in GPU time comes from, rather than which names
+        #[arg(long, conflicts_with_all = ["against", "fail_on"])]
+        tree: bool,
         #[command(flatten)]
         asked: Asked,
     },
@@ -219,6 +263,84 @@ pub(crate) struct Asked {
     pub reading: ReadingArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of its own")]
+pub(crate) struct OpsArgs {
+    /// How rows are told apart
+    #[arg(long, value_enum, value_name = "WHAT", default_value_t = By::Name)]
+    pub by: By,
+    /// The same as --by args
+    #[arg(long, conflicts_with = "by")]
+    pub unique_args: bool,
+    /// Only the N largest rows of each rank
+    #[arg(long, value_name = "N")]
+    pub top: Option<usize>,
+    /// Also every kernel of each row, with its stream and the call that launched it
+    #[arg(long)]
+    pub kernels: bool,
+    /// Also how much of each row's time other streams were busy too
+    #[arg(long)]
+    pub overlap: bool,
+    /// Rows of their own for what activation checkpointing ran again
+    #[arg(long)]
+    pub recompute: bool,
+    /// Also the GPU events shorter than this many microseconds, and who launches them
+    #[arg(long, value_name = "X", value_parser = parse::positive, allow_negative_numbers = true)]
+    pub short_kernels_us: Option<f64>,
+    #[command(flatten)]
+    pub work: WorkArgs,
+    #[command(flatten)]
+    pub asked: Asked,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Work")]
+pub(crate) struct WorkArgs {
+    /// Take the peaks of this GPU, rather than of the one the trace names: h100-sxm, mi300x
+    #[arg(long, value_name = "NAME")]
+    pub gpu: Option<String>,
+    /// Peaks of your own, in TFLOP/s without sparsity, and GB/s of memory: bf16=989,memory=3350
+    #[arg(long, value_name = "WHAT=N,…")]
+    pub peak: Option<String>,
+    /// Work models of your own, before the built-in ones
+    #[arg(long, value_name = "FILE.toml")]
+    pub models: Option<PathBuf>,
+    /// FLOPs of the model in one step on one rank, for MFU, rather than those of its operators
+    #[arg(long, value_name = "X", value_parser = parse::positive, allow_negative_numbers = true)]
+    pub model_flops: Option<f64>,
+    /// Tokens of one step on one rank: adds tokens per second and FLOPs per token
+    #[arg(long, value_name = "N", value_parser = parse::positive, allow_negative_numbers = true)]
+    pub tokens_per_step: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ThroughputArgs {
+    /// Only modules with fewer than this many others around them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: Option<u32>,
+    /// Work models of your own, before the built-in ones
+    #[arg(long, value_name = "FILE.toml")]
+    pub models: Option<PathBuf>,
+    /// Tokens of one step on one rank: adds tokens per second
+    #[arg(long, value_name = "N", value_parser = parse::positive, allow_negative_numbers = true)]
+    pub tokens_per_step: Option<f64>,
+    /// Samples of one step on one rank: adds samples per second
+    #[arg(long, value_name = "N", value_parser = parse::positive, allow_negative_numbers = true)]
+    pub samples_per_step: Option<f64>,
+    #[command(flatten)]
+    pub asked: Asked,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub(crate) enum By {
+    /// Sorts of operators: GEMM, attention, …
+    Category,
+    /// Operators
+    Name,
+    /// Operators with the same shapes, types, strides and concrete values
+    Args,
 }
 
 /// What a rank is compared with.
@@ -261,6 +383,53 @@ pub(crate) enum Added {
     CriticalPath,
     /// Marks on operators that launch the same kernels again and again
     Patterns,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Call tree")]
+pub(crate) struct StackArgs {
+    /// Only paths with such a name in them
+    #[arg(long, value_name = "REGEX")]
+    pub filter: Option<String>,
+    /// Only so many levels; what is deeper becomes part of what is above
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: Option<u32>,
+    /// Also what launched nothing
+    #[arg(long)]
+    pub all: bool,
+    /// What makes a path heavy
+    #[arg(long, value_enum, default_value_t = StackWeight::Gpu, value_name = "WHAT")]
+    pub by: StackWeight,
+    /// Leave out what is shorter than this many microseconds in all
+    #[arg(long, value_name = "X", value_parser = parse::positive, allow_negative_numbers = true)]
+    pub min_us: Option<f64>,
+    /// Only the thread with this number, or those with this in their name
+    #[arg(long, value_name = "ID|NAME", value_parser = NonEmptyStringValueParser::new())]
+    pub thread: Option<String>,
+    /// Put backward work below the forward operator that it undoes
+    #[arg(long)]
+    pub link_backward: bool,
+    /// For tools that draw flame graphs; also by -o FILE.collapsed and -o FILE.speedscope.json
+    #[arg(long, value_enum, value_name = "FORMAT", conflicts_with_all = ["json", "csv", "table"])]
+    pub format: Option<FlameFormat>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum StackWeight {
+    /// Time on the GPU
+    Gpu,
+    /// Time on the host
+    Host,
+    /// Bytes that copies and sets moved
+    Bytes,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FlameFormat {
+    /// Folded stacks: `outer;inner 1200`, a line per path
+    Collapsed,
+    /// A file for speedscope.app
+    Speedscope,
 }
 
 #[derive(Debug, Args)]
@@ -338,10 +507,14 @@ pub(crate) struct OutputArgs {
     /// CSV on standard output: the command's first table, or the one --table names
     #[arg(long)]
     pub csv: bool,
-    /// Write a file instead; its extension decides: .json .csv .html .md
-    #[arg(short, long, value_name = "FILE")]
+    /// Write a file instead; its extension decides: .json .csv .parquet .xlsx .html .md. A folder (`tables/`) gets every
+    /// table as CSV, `tables.parquet/` as Parquet
+    #[arg(short, long, value_name = "FILE|DIR/")]
     pub output: Option<PathBuf>,
-    /// Only this table, for CSV and tables
+    /// Say what the columns mean, instead of showing the answer
+    #[arg(long, conflicts_with = "json")]
+    pub explain: bool,
+    /// Only this table, for CSV, Parquet and tables
     #[arg(long, value_name = "NAME")]
     pub table: Option<String>,
     /// Colours in tables

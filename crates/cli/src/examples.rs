@@ -60,6 +60,30 @@ pub(crate) const BANDWIDTH: &str = "\
 Examples:
   gpuscope bandwidth traces/";
 
+pub(crate) const PHASES: &str = "\
+Examples:
+  gpuscope phases traces/
+  gpuscope phases rank0.json.gz --step 10..12 --csv --table steps";
+
+pub(crate) const LAYERS: &str = "\
+Examples:
+  gpuscope layers rank0.json.gz --depth 3
+  gpuscope layers traces/ --rank 0 --csv --table calls    a row for a box plot";
+
+pub(crate) const THROUGHPUT: &str = "\
+Examples:
+  gpuscope throughput rank0.json.gz --depth 3
+  gpuscope throughput traces/ --tokens-per-step 16384 --samples-per-step 8
+  gpuscope throughput traces/ --rank 0 --csv --table calls    for a box plot
+  gpuscope throughput rank0.json.gz --models mine.toml";
+
+pub(crate) const STACKS: &str = "\
+Examples:
+  gpuscope stacks rank0.json.gz --depth 6
+  gpuscope stacks rank0.json.gz --filter 'nn.Module: Linear' --min-us 100
+  gpuscope stacks rank0.json.gz -o stacks.collapsed            for flamegraph.pl
+  gpuscope stacks rank0.json.gz --by host --all -o x.speedscope.json";
+
 pub(crate) const PATTERNS: &str = "\
 Examples:
   gpuscope patterns traces/ --rank 0
@@ -69,6 +93,14 @@ pub(crate) const OP_KERNELS: &str = "\
 Examples:
   gpuscope op-kernels rank0.json.gz
   gpuscope op-kernels traces/ --rank 0 --csv";
+
+pub(crate) const OPS: &str = "\
+Examples:
+  gpuscope ops rank0.json.gz --top 20
+  gpuscope ops rank0.json.gz --unique-args --gpu h100-sxm   FLOPs and roofline
+  gpuscope ops traces/ --rank 0 --kernels --csv --table kernels
+  gpuscope ops rank0.json.gz --short-kernels-us 10
+  gpuscope ops rank0.json.gz --recompute --tokens-per-step 16384";
 
 pub(crate) const MEMORY: &str = "\
 Examples:
@@ -108,6 +140,8 @@ pub(crate) const COLLECTIVES: &str = "\
 Examples:
   gpuscope collectives traces/
   gpuscope collectives traces/ --step 10..12 --csv --table collectives
+  gpuscope collectives traces/ --table late        who was late, what it did
+  gpuscope collectives traces/ --table groups --gpus-per-node 8
   gpuscope collectives traces/ --table clocks      whose clock is how far off";
 
 pub(crate) const STRAGGLERS: &str = "\
@@ -115,10 +149,17 @@ Examples:
   gpuscope stragglers traces/
   gpuscope stragglers traces/ --json | jq .data.latest_rank";
 
+pub(crate) const INFERENCE: &str = "\
+Examples:
+  gpuscope inference serve.json.gz
+  gpuscope inference serve.json.gz --capture capture.json.gz
+  gpuscope inference serve.json.gz --csv --table steps";
+
 pub(crate) const DIFF: &str = "\
 Examples:
   gpuscope diff before/ after/
   gpuscope diff before.json.gz after.json.gz -o diff.html
+  gpuscope diff before/ after/ --tree      by modules and operators
   gpuscope diff traces/ --rank 5 --against median
   gpuscope diff before/ after/ --fail-on 'step_time > +3% and step_time > +2ms'";
 

@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 
 pub use exit::Exit;
 pub use terminal::Terminal;
@@ -26,6 +26,11 @@ use exit::Failure;
 struct Console<'c> {
     out: &'c mut dyn Write,
     terminal: Terminal,
+}
+
+/// Every command and flag, for documentation.
+pub fn command() -> clap::Command {
+    Cli::command()
 }
 
 /// Runs one command: `arguments` begin with the program's name, results go to `out`, everything else to `err`.

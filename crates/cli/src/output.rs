@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use gpuscope_job::{InputInfo, Outcome};
 use gpuscope_report::terminal::{self, Style};
-use gpuscope_report::{Envelope, Input, Page, csv, html, markdown};
+use gpuscope_report::{Envelope, Input, Page, columns, csv, html, markdown, parquet, places, xlsx};
 use gpuscope_table::{Table, Tabular, Unit};
 use serde::Serialize;
 
@@ -21,6 +21,8 @@ enum Format {
     Csv,
     Html,
     Markdown,
+    Parquet,
+    Xlsx,
 }
 
 /// Where to, and how; checked before anything is read.
@@ -28,6 +30,9 @@ enum Format {
 pub(crate) struct Output<'a> {
     format: Format,
     file: Option<&'a Path>,
+    /// The file is a folder, which gets one file per table.
+    is_folder: bool,
+    explain: bool,
     table: Option<&'a str>,
     color: Color,
 }
@@ -35,12 +40,15 @@ pub(crate) struct Output<'a> {
 impl<'a> Output<'a> {
     pub(crate) fn new(args: &'a OutputArgs) -> Result<Output<'a>, Failure> {
         let file = args.output.as_deref();
+        let is_folder = file.is_some_and(is_folder);
         if let Some(file) = file {
-            writable(file)?;
+            writable(file, is_folder)?;
         }
         let format = match file {
+            Some(folder) if is_folder && args.json => return Err(no_folder(folder)),
             _ if args.json => Format::Json,
             _ if args.csv => Format::Csv,
+            Some(folder) if is_folder => in_folder(folder),
             Some(file) => by_extension(file)?,
             None => Format::Table,
         };
@@ -50,18 +58,13 @@ impl<'a> Output<'a> {
                 "leave --table out, or use --csv",
             ));
         }
-        Ok(Output { format, file, table: args.table.as_deref(), color: args.color })
+        let OutputArgs { explain, color, .. } = *args;
+        Ok(Output { format, file, is_folder, explain, table: args.table.as_deref(), color })
     }
 
     /// Refuses to write over a file that is an input.
     pub(crate) fn spare(&self, is_input: impl Fn(&Path) -> bool) -> Result<(), Failure> {
-        match self.file {
-            Some(file) if is_input(file) => Err(Failure::usage(
-                format!("-o {}: this would write over an input", file.display()),
-                "give another name",
-            )),
-            _ => Ok(()),
-        }
+        self.file.map_or(Ok(()), |file| spare(file, is_input))
     }
 
     pub(crate) fn write<A: Serialize + Tabular>(
@@ -82,13 +85,42 @@ impl<'a> Output<'a> {
         {
             tables.insert(1.min(tables.len()), inputs_table(&outcome.inputs));
         }
+        if self.explain {
+            tables = vec![columns::explain(&tables)];
+        }
         let Some(path) = self.file else {
             return Ok(self.draw(command, outcome, &tables, style, &mut console.out)?);
         };
-        let unwritable = |source| Failure::Unwritable { path: path.display().to_string(), source };
-        let mut file = BufWriter::new(File::create(path).map_err(unwritable)?);
-        self.draw(command, outcome, &tables, style, &mut file).map_err(unwritable)?;
-        file.flush().map_err(unwritable)
+        if self.is_folder {
+            return self.write_folder(path, &tables);
+        }
+        let write = || {
+            let mut file = BufWriter::new(File::create(path)?);
+            self.draw(command, outcome, &tables, style, &mut file)?;
+            file.flush()
+        };
+        write().map_err(|source| unwritable(path, source))
+    }
+
+    /// One file per table.
+    fn write_folder(&self, folder: &Path, tables: &[Table]) -> Result<(), Failure> {
+        if !folder.is_dir() {
+            std::fs::create_dir(folder).map_err(|source| unwritable(folder, source))?;
+        }
+        let extension = if self.format == Format::Parquet { "parquet" } else { "csv" };
+        for (place, table) in places(tables).into_iter().zip(tables) {
+            let path = folder.join(format!("{place}.{extension}"));
+            let write = || {
+                let mut file = BufWriter::new(File::create(&path)?);
+                match self.format {
+                    Format::Parquet => parquet::write(table, &mut file)?,
+                    _ => csv::write(table, &mut file)?,
+                }
+                file.flush()
+            };
+            write().map_err(|source| unwritable(&path, source))?;
+        }
+        Ok(())
     }
 
     pub(crate) fn style(&self, console: &Console<'_>) -> Style {
@@ -131,7 +163,7 @@ impl<'a> Output<'a> {
             bytes: input.bytes,
         });
         // What is wrong with the data is the answer: people get it once, in prose.
-        let only_quality = command == "check" && self.table.is_none();
+        let only_quality = command == "check" && self.table.is_none() && !self.explain;
         let shown = if only_quality { &[][..] } else { tables };
         let page = Page { command, inputs: inputs.collect(), quality: &outcome.quality, tables: shown };
         match self.format {
@@ -143,6 +175,8 @@ impl<'a> Output<'a> {
             Format::Csv => tables.first().map_or(Ok(()), |table| csv::write(table, out)),
             Format::Html => html::write(&page, out),
             Format::Markdown => markdown::write(&page, out),
+            Format::Parquet => tables.first().map_or(Ok(()), |table| parquet::write(table, out)),
+            Format::Xlsx => xlsx::write(&Page { tables, ..page }, out),
         }
     }
 }
@@ -156,22 +190,55 @@ fn inputs_table(inputs: &[InputInfo]) -> Table {
         .build()
 }
 
-/// Better said before the traces are read than after.
-fn writable(file: &Path) -> Result<(), Failure> {
-    let ends_in_slash = file.as_os_str().to_string_lossy().ends_with('/');
-    if file.is_dir() || ends_in_slash {
+/// Refuses to write over a file that is an input.
+pub(crate) fn spare(file: &Path, is_input: impl Fn(&Path) -> bool) -> Result<(), Failure> {
+    if is_input(file) {
         return Err(Failure::usage(
-            format!("-o {}: expected a file, found a folder", file.display()),
-            "name a file in it: .json, .csv, .html or .md",
+            format!("-o {}: this would write over an input", file.display()),
+            "give another name",
         ));
     }
-    match file.parent() {
+    Ok(())
+}
+
+pub(crate) fn unwritable(path: &Path, source: io::Error) -> Failure {
+    Failure::Unwritable { path: path.display().to_string(), source }
+}
+
+fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.as_os_str().to_string_lossy().ends_with('/')
+}
+
+/// Better said before the traces are read than after.
+pub(crate) fn writable(path: &Path, is_folder: bool) -> Result<(), Failure> {
+    // A slash at the end of a path is no part of its name, but a question to a file with that name.
+    let plain: PathBuf = path.components().collect();
+    if is_folder && plain.is_file() {
+        return Err(Failure::usage(
+            format!("-o {}: {} is a file", path.display(), plain.display()),
+            "leave the slash out, or give another name",
+        ));
+    }
+    match plain.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => Err(Failure::usage(
-            format!("-o {}: there is no folder {}", file.display(), folder.display()),
+            format!("-o {}: there is no folder {}", path.display(), folder.display()),
             "create it first",
         )),
         _ => Ok(()),
     }
+}
+
+fn no_folder(folder: &Path) -> Failure {
+    Failure::usage(
+        format!("-o {}: JSON is one file, found a folder", folder.display()),
+        "name a file in it, or leave --json out for one CSV file per table",
+    )
+}
+
+/// What a folder gets.
+fn in_folder(folder: &Path) -> Format {
+    let is_parquet = folder.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
+    if is_parquet { Format::Parquet } else { Format::Csv }
 }
 
 fn by_extension(file: &Path) -> Result<Format, Failure> {
@@ -181,9 +248,11 @@ fn by_extension(file: &Path) -> Result<Format, Failure> {
         Some("csv") => Ok(Format::Csv),
         Some("html" | "htm") => Ok(Format::Html),
         Some("md") => Ok(Format::Markdown),
+        Some("parquet") => Ok(Format::Parquet),
+        Some("xlsx") => Ok(Format::Xlsx),
         _ => Err(Failure::usage(
             format!("-o {}: the extension says no format that can be written", file.display()),
-            "use .json, .csv, .html or .md, or add --json or --csv",
+            "use .json, .csv, .parquet, .xlsx, .html or .md, or add --json or --csv",
         )),
     }
 }

@@ -19,7 +19,8 @@ fn least_text(width: usize) -> usize {
 /// The columns worth drawing, each with the one that is its share. A column in which nothing is known in any row is
 /// for files.
 pub(crate) fn with_shares(table: &Table) -> Vec<(&Column, Option<&Column>)> {
-    let known: Vec<&Column> = table.columns.iter().filter(|column| text::has_values(column)).collect();
+    let is_drawn = |column: &&Column| !column.for_files && text::has_values(column);
+    let known: Vec<&Column> = table.columns.iter().filter(is_drawn).collect();
     let share = |column: &Column| known.iter().find(|other| is_share(other, column)).copied();
     let drawn = known.iter().filter(|column| !known.iter().any(|of| is_share(column, of)));
     drawn.map(|column| (*column, share(column))).collect()

@@ -1,7 +1,9 @@
 //! Draws answers, one file per way of drawing. All of them work from the same tables; none computes anything.
 
 pub mod chart;
+pub mod columns;
 pub mod csv;
+pub mod flame;
 pub mod html;
 pub mod json;
 mod layout;
@@ -10,11 +12,15 @@ mod names;
 mod notes;
 mod page;
 mod page_shell;
+pub mod parquet;
+mod places;
 pub mod summary;
 pub mod terminal;
 mod text;
 pub mod timeline;
 pub mod units;
+pub mod xlsx;
 
 pub use json::Envelope;
 pub use page::{Input, Page};
+pub use places::places;

@@ -33,22 +33,33 @@ pub(crate) fn code(code: gpuscope_trace::Code) -> String {
     serde_json::to_value(code).ok().and_then(|value| value.as_str().map(str::to_owned)).unwrap_or_default()
 }
 
-/// `exposed_comm_ns` is headed `exposed comm`: the cells say the unit, but for percentages.
+/// `exposed_comm_ns` is headed `exposed comm`: the cells say the unit, but for percentages and large rates.
 pub(crate) fn heading(column: &Column) -> String {
     let end = match column.unit {
         Unit::Ns | Unit::TimestampNs => "_ns",
         Unit::Bytes => "_bytes",
         Unit::Percent => "_pct",
         Unit::GigabytesPerSecond => "_gb_per_s",
+        Unit::Gigaflops => "_gflops",
+        Unit::TerabytesPerSecond => "_tb_per_s",
+        Unit::TeraflopsPerSecond => "_tflops_per_s",
         Unit::None | Unit::Count | Unit::Ratio => "",
     };
     let name = column.name.strip_suffix(end).unwrap_or(column.name).replace('_', " ");
     match column.unit {
         Unit::TimestampNs => format!("{name} (ns)"),
         Unit::Percent if name == "pct" => "%".to_owned(),
-        Unit::Percent => format!("{name} %"),
+        Unit::Percent => format!("{} %", name.strip_prefix("pct ").unwrap_or(&name)),
+        Unit::Gigaflops if name == "gflops" => "FLOPs".to_owned(),
+        Unit::TerabytesPerSecond => rate(&name, "tb per s", "TB/s"),
+        Unit::TeraflopsPerSecond => rate(&name, "tflops per s", "TFLOP/s"),
         _ => name,
     }
+}
+
+/// `TB/s`, or `peak TB/s` for a column that is about something.
+fn rate(name: &str, bare: &str, unit: &str) -> String {
+    if name == bare { unit.to_owned() } else { format!("{name} {unit}") }
 }
 
 /// Whether there is anything to see in a column.

@@ -28,6 +28,19 @@ pub fn count(value: i64) -> String {
     text
 }
 
+/// What a unit is called in full; empty where the numbers merely count, or are names.
+pub fn name(unit: Unit) -> String {
+    match unit {
+        Unit::None | Unit::Count | Unit::Ratio => String::new(),
+        Unit::Ns => "nanoseconds".to_owned(),
+        Unit::TimestampNs => "nanoseconds on the trace's clock".to_owned(),
+        other => {
+            let name = serde_json::to_value(other).ok().and_then(|value| value.as_str().map(str::to_owned));
+            name.unwrap_or_default().replace('_', " ")
+        }
+    }
+}
+
 /// An integer of a unit.
 pub fn int(value: i64, unit: Unit) -> String {
     match unit {
@@ -35,8 +48,14 @@ pub fn int(value: i64, unit: Unit) -> String {
         Unit::Bytes => bytes(value),
         Unit::Count => count(value),
         Unit::GigabytesPerSecond => format!("{value} GB/s"),
+        Unit::Gigaflops => flops(value as f64),
         // A point in time loses its meaning when rounded.
-        Unit::None | Unit::TimestampNs | Unit::Percent | Unit::Ratio => value.to_string(),
+        Unit::None
+        | Unit::TimestampNs
+        | Unit::Percent
+        | Unit::Ratio
+        | Unit::TerabytesPerSecond
+        | Unit::TeraflopsPerSecond => value.to_string(),
     }
 }
 
@@ -48,8 +67,22 @@ pub fn float(value: f64, unit: Unit) -> String {
         Unit::Bytes => bytes(value.round() as i64),
         Unit::Percent => format!("{value:.1}"),
         Unit::GigabytesPerSecond => format!("{} GB/s", digits(value)),
-        Unit::None | Unit::Count | Unit::TimestampNs | Unit::Ratio => digits(value),
+        Unit::Gigaflops => flops(value),
+        // The heading says the unit of rates.
+        Unit::TerabytesPerSecond
+        | Unit::TeraflopsPerSecond
+        | Unit::None
+        | Unit::Count
+        | Unit::TimestampNs
+        | Unit::Ratio => digits(value),
     }
+}
+
+/// Floating-point operations, given in units of 10^9: `120.9 G`.
+fn flops(giga: f64) -> String {
+    let units = [("", 1e-9), ("k", 1e-6), ("M", 1e-3), ("G", 1.0), ("T", 1e3), ("P", 1e6)];
+    let (unit, size) = units.into_iter().rev().find(|(_, size)| giga.abs() >= *size).unwrap_or(units[0]);
+    if size < 1e-8 { format!("{:.0}", giga / size) } else { format!("{} {unit}", digits(giga / size)) }
 }
 
 /// The largest unit in which the value is at least one; the smallest unit has no fraction.
@@ -85,6 +118,12 @@ mod tests {
     }
 
     #[test]
+    fn units_have_names() {
+        let named = [Unit::None, Unit::Ns, Unit::Bytes, Unit::GigabytesPerSecond].map(name);
+        assert_eq!(named, ["", "nanoseconds", "bytes", "gigabytes per second"]);
+    }
+
+    #[test]
     fn sizes_and_counts() {
         assert_eq!(bytes(8_612_345), "8.612 MB");
         assert_eq!(bytes(12), "12 B");
@@ -97,5 +136,7 @@ mod tests {
         assert_eq!(float(12.345, Unit::Percent), "12.3");
         assert_eq!(float(1234.5, Unit::Ns), "1.235 µs");
         assert_eq!(float(0.5, Unit::Ns), "0.500 ns");
+        let work = [120.923, 1099.5, 0.000_3, 2e-9, 0.0].map(|giga| float(giga, Unit::Gigaflops));
+        assert_eq!(work, ["120.9 G", "1.099 T", "300.0 k", "2", "0"]);
     }
 }

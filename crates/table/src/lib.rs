@@ -18,6 +18,10 @@ pub enum Unit {
     Percent,
     Ratio,
     GigabytesPerSecond,
+    TerabytesPerSecond,
+    /// Floating-point operations, in units of 10^9.
+    Gigaflops,
+    TeraflopsPerSecond,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -50,6 +54,9 @@ pub struct Column {
     /// One sentence for tooltips, `--explain` and the generated documentation.
     pub doc: &'static str,
     pub values: Values,
+    /// Too much for a table that people read: files and scripts have it.
+    #[serde(skip)]
+    pub for_files: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -116,6 +123,15 @@ impl<'r, R> TableBuilder<'r, R> {
         self.column(name, Unit::None, doc, values)
     }
 
+    /// Leaves the column added last out of tables that people read.
+    #[must_use]
+    pub fn for_files(mut self) -> Self {
+        if let Some(column) = self.table.columns.last_mut() {
+            column.for_files = true;
+        }
+        self
+    }
+
     /// Columns that only some answers have.
     #[must_use]
     pub fn when(self, has: bool, columns: impl FnOnce(Self) -> Self) -> Self {
@@ -128,7 +144,7 @@ impl<'r, R> TableBuilder<'r, R> {
     }
 
     fn column(mut self, name: &'static str, unit: Unit, doc: &'static str, values: Values) -> Self {
-        self.table.columns.push(Column { name, unit, doc, values });
+        self.table.columns.push(Column { name, unit, doc, values, for_files: false });
         self
     }
 

@@ -2,6 +2,7 @@
 
 use crate::catalog::{CopyKind, KernelSpec, RuntimeCall};
 use crate::event::{Link, Name, Stream, Thread};
+use crate::purpose::Purpose;
 use crate::shapes::Shape;
 
 /// A stretch of host time with a name.
@@ -45,6 +46,8 @@ pub(crate) struct TransferSpec {
 #[derive(Debug, Clone)]
 pub(crate) enum Action {
     OnThread(Thread),
+    /// What the GPU work that follows is for.
+    For(Purpose),
     Open(Scope),
     Close,
     /// Host time, subject to jitter and to a slow host.

@@ -8,6 +8,7 @@ use crate::fault::Fault;
 use crate::layers::{Node, NodeKind};
 use crate::plan::Sharding;
 use crate::program::Builder;
+use crate::purpose::Phase;
 use crate::shapes::{Shape, Weight};
 use crate::transfers;
 
@@ -20,8 +21,10 @@ impl Builder<'_> {
         for (done, tape) in tapes.into_iter().enumerate() {
             let last_microbatch = done + 1 == microbatches;
             if stage + 1 < self.plan.stage_count() {
+                self.phase(Phase::Other);
                 transfers::receive(self, stage + 1);
             }
+            self.phase(Phase::Backward);
             self.python("torch/_tensor.py(592): backward");
             self.python("torch/autograd/graph.py(823): _engine_run_backward");
             self.work(9_000);
@@ -63,6 +66,7 @@ impl Builder<'_> {
             self.end_python();
             self.end_python();
             if stage > 0 {
+                self.phase(Phase::Other);
                 transfers::send(self, stage - 1);
             }
         }
@@ -92,6 +96,7 @@ impl Builder<'_> {
     fn node_backward(&mut self, node: &Node) {
         let (evaluation, backward) = self.links(node);
         let (wrapper, name) = names(node.kind);
+        let outside = self.modules(node.modules);
         self.op(wrapper, Shape::None, evaluation);
         self.op(name, Shape::None, backward);
         match node.kind {
@@ -154,6 +159,7 @@ impl Builder<'_> {
             self.free(bytes, address);
         }
         self.close();
+        self.modules(outside);
         if let (true, NodeKind::Linear(weight)) = (self.full(), node.kind) {
             let (inputs, outputs) = weight.size(self.costs.hidden);
             self.accumulate_gradient(2 * inputs * outputs);

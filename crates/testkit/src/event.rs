@@ -1,6 +1,7 @@
 //! What the simulation recorded of one rank, before it becomes text or truth.
 
 use crate::catalog::{CopyKind, KernelSpec};
+use crate::purpose::Purpose;
 use crate::shapes::Shape;
 
 /// The host threads of a training process.
@@ -46,7 +47,7 @@ impl Stream {
 }
 
 /// A name with an optional number at its end: `ProfilerStep#` 12, `nn.Module: Linear_` 3.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Name {
     pub(crate) text: &'static str,
     pub(crate) number: Option<u32>,
@@ -59,6 +60,13 @@ impl Name {
 
     pub(crate) const fn numbered(text: &'static str, number: u32) -> Name {
         Name { text, number: Some(number) }
+    }
+}
+
+impl std::fmt::Display for Name {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.text)?;
+        self.number.map_or(Ok(()), |number| write!(f, "{number}"))
     }
 }
 
@@ -163,8 +171,11 @@ pub(crate) enum What {
 pub(crate) struct Gpu {
     pub(crate) correlation: u64,
     pub(crate) external: u64,
+    /// The external id of the innermost operator around the launch; 0 for none.
+    pub(crate) operator: u64,
     /// Start of the launching call; none if that call is not in the file.
     pub(crate) launched: Option<i64>,
+    pub(crate) purpose: Purpose,
 }
 
 /// A row of category `cuda_sync`.

@@ -5,6 +5,7 @@ use crate::catalog::{self, CopyKind};
 use crate::event::{Link, Name, Stream};
 use crate::fault::Fault;
 use crate::program::{Builder, INPUT_READY, INPUT_USED};
+use crate::purpose::Phase;
 use crate::shapes::Shape;
 
 impl Builder<'_> {
@@ -18,6 +19,8 @@ impl Builder<'_> {
             None => self.copy_from_pinned(bytes),
         }
         if self.full() {
+            // Nothing tells this one from any other copy on the device.
+            self.phase(Phase::Other);
             self.op("aten::contiguous", Shape::None, Link::None);
             self.op("aten::clone", Shape::None, Link::None);
             self.op("aten::copy_", Shape::None, Link::None);

@@ -7,6 +7,7 @@ use crate::event::Link;
 use crate::fault::Fault;
 use crate::plan::{Detail, Sharding};
 use crate::program::Builder;
+use crate::purpose::{Modules, Phase};
 use crate::recompute::Keeping;
 use crate::shapes::{Shape, Weight};
 use crate::transfers;
@@ -16,6 +17,8 @@ use crate::transfers;
 pub(crate) struct Node {
     pub(crate) kind: NodeKind,
     pub(crate) sequence: u32,
+    /// The modules whose forward pass it is part of.
+    pub(crate) modules: Modules,
     /// Activation kept for the backward pass.
     pub(crate) kept: Option<(i64, i64)>,
     /// Set on the first operation of a block: going backwards, its gradients are complete there.
@@ -44,6 +47,7 @@ impl Builder<'_> {
         if !first {
             transfers::receive(self, stage - 1);
         }
+        let before = self.phase(Phase::Forward);
         let replayed = self.plan.cuda_graph && self.plan.sharding == Sharding::Replicated;
         if replayed {
             self.python("torch/cuda/graphs.py(87): replay");
@@ -76,6 +80,7 @@ impl Builder<'_> {
             self.push(Action::GraphLaunch(kernels));
             self.end_python();
         }
+        self.phase(before);
         if !last {
             transfers::send(self, stage + 1);
         }
@@ -135,8 +140,15 @@ impl Builder<'_> {
 
     /// Notes an operation for the backward pass and gives the link its forward operator carries.
     fn note(&mut self, kind: NodeKind, kept_bytes: i64) -> Link {
-        let mut node =
-            Node { kind, sequence: 0, kept: None, completes_layer: None, ends_layer: None, checkpoint: None };
+        let mut node = Node {
+            kind,
+            sequence: 0,
+            modules: self.purpose.modules,
+            kept: None,
+            completes_layer: None,
+            ends_layer: None,
+            checkpoint: None,
+        };
         if self.keeping == Keeping::Inputs {
             self.tape.push(node);
             return Link::None;

@@ -24,10 +24,12 @@ mod job;
 mod layers;
 mod memory;
 pub mod mutate;
+mod operators;
 mod plan;
 mod planting;
 mod preamble;
 mod program;
+mod purpose;
 mod rank;
 mod recompute;
 pub mod rng;
@@ -45,9 +47,10 @@ mod write;
 pub use change::Change;
 pub use fault::{Extent, Fault, StallCause};
 pub use plan::{BASE_TIME_NS, Clock, Detail, JOB_START_NS, Plan, Sharding};
+pub use purpose::Phase;
 pub use truth::{
-    BreakdownTruth, CollectiveTruth, FaultSpan, JobCollective, KernelTruth, Lateness, MemoryPeak,
-    PlantedFault, RankTruth, StepTruth, Truth,
+    BreakdownTruth, CollectiveTruth, FaultSpan, JobCollective, KernelTruth, Lateness, LayerTruth, MemoryPeak,
+    PhaseTruth, PlantedFault, RankTruth, StepTruth, Truth,
 };
 pub use write::{Compression, file_name, files_of_others, truth, write_job, write_rank};
 

@@ -9,6 +9,7 @@ use crate::fault::Fault;
 use crate::groups::Groups;
 use crate::layers::Node;
 use crate::plan::{Detail, Plan};
+use crate::purpose::{Phase, Purpose};
 use crate::recompute::Keeping;
 use crate::shapes::Shape;
 
@@ -39,6 +40,7 @@ pub(crate) struct Builder<'p> {
     /// Filled instead of launching while a graph is being replayed.
     pub(crate) graph: Option<Vec<(&'static catalog::KernelSpec, i64)>>,
     pub(crate) keeping: Keeping,
+    pub(crate) purpose: Purpose,
     next_address: i64,
     gradients: Vec<(i64, i64)>,
 }
@@ -56,6 +58,7 @@ pub(crate) fn step(plan: &Plan, groups: &Groups, rank: u32, step: u32, sequence:
         sequence,
         graph: None,
         keeping: Keeping::Activations,
+        purpose: Purpose::NONE,
         next_address: FIRST_ADDRESS,
         gradients: Vec::new(),
     };
@@ -109,7 +112,11 @@ impl Builder<'_> {
 
     pub(crate) fn module(&mut self, name: &'static str, number: u32) {
         if self.full() {
-            self.open(Scope::Module { name: Name::numbered(name, number), id: number });
+            let name = Name::numbered(name, number);
+            self.open(Scope::Module { name, id: number });
+            if self.graph.is_none() {
+                self.enter(name);
+            }
             self.open(Scope::Python(Name::plain("torch/nn/modules/module.py(1751): _call_impl")));
         }
     }
@@ -118,6 +125,9 @@ impl Builder<'_> {
         if self.full() {
             self.close();
             self.close();
+            if self.graph.is_none() {
+                self.leave();
+            }
         }
     }
 
@@ -154,7 +164,9 @@ impl Builder<'_> {
     fn training_step(&mut self) {
         self.open(Scope::Step(self.step));
         self.python("train.py(112): train_step");
+        self.phase(Phase::Data);
         self.load_data();
+        self.phase(Phase::Other);
         self.zero_length_events();
         if self.plan.overhead_ns_per_step > 0 {
             self.push(Action::Overhead(self.plan.overhead_ns_per_step));
@@ -170,8 +182,11 @@ impl Builder<'_> {
             self.free(bytes, address);
         }
         self.push(Action::Record { slot: FORWARD_DONE, stream: Stream::Compute });
+        self.phase(Phase::Backward);
         self.backward(tapes);
+        self.phase(Phase::Optimizer);
         self.optimizer();
+        self.phase(Phase::Other);
         self.push(Action::Record { slot: INPUT_USED, stream: Stream::Compute });
         if !self.plan.host_runs_ahead {
             self.python("train.py(131): log_loss");

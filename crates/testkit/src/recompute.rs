@@ -6,6 +6,7 @@ use crate::event::Link;
 use crate::fault::Fault;
 use crate::layers::Node;
 use crate::program::Builder;
+use crate::purpose::Phase;
 use crate::shapes::Shape;
 
 /// What a forward pass keeps for the backward pass.
@@ -55,7 +56,9 @@ impl Builder<'_> {
         self.op("CheckpointFunctionBackward", Shape::None, Link::Backward { sequence });
         self.python("torch/utils/checkpoint.py(271): backward");
         let tape = std::mem::take(&mut self.tape);
+        let before = self.phase(Phase::Recompute);
         self.block(layer);
+        self.phase(before);
         self.push(Action::Planted);
         std::mem::replace(&mut self.tape, tape)
     }

@@ -89,6 +89,24 @@ impl Shape {
     }
 }
 
+impl Shape {
+    /// Operations of a matrix product or of attention with these inputs; 0 for all else.
+    pub(crate) fn flops(self, plan: &Plan) -> u64 {
+        let tokens = plan.batch * plan.sequence;
+        let product = |weight: Weight| {
+            let (inputs, outputs) = weight.size(plan.hidden as i64);
+            (2 * tokens * inputs as u64 * outputs as u64, tokens * outputs as u64)
+        };
+        match self {
+            Shape::Product(weight) => product(weight).0 + product(weight).1,
+            Shape::InputGradient(weight) | Shape::WeightGradient(weight) => product(weight).0,
+            // Scores and values, each position with those before it: half of both squares.
+            Shape::Attention => 2 * tokens * plan.sequence * (plan.hidden / HEAD_DIM).max(1) * HEAD_DIM,
+            _ => 0,
+        }
+    }
+}
+
 pub(crate) const VOCABULARY: u64 = 32_000;
 pub(crate) const HEAD_DIM: u64 = 128;
 

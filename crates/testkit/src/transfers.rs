@@ -6,6 +6,7 @@ use crate::costs::Costs;
 use crate::event::{Name, Stream};
 use crate::plan::Sharding;
 use crate::program::{Builder, COMM_DONE, SUMS_READY, WEIGHTS_READY};
+use crate::purpose::Phase;
 
 /// Reduces the gradients of so many blocks over the ranks that share them.
 pub(crate) fn reduce_gradients(builder: &mut Builder<'_>, layers: u32) {
@@ -36,7 +37,9 @@ pub(crate) fn reduce_gradients(builder: &mut Builder<'_>, layers: u32) {
             ns: Costs::ring(2 * elements, members, 1),
         },
     };
+    let before = builder.phase(Phase::GradientCommunication);
     builder.transfer(transfer, true, COMM_DONE);
+    builder.phase(before);
 }
 
 /// Collects one block's weights; those of the first block must have been updated before.

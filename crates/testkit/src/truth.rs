@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use crate::fault::Fault;
 use crate::plan::Clock;
+use crate::purpose::Phase;
 
 /// The truth of a whole job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -44,7 +45,13 @@ pub struct RankTruth {
     pub steps: Vec<StepTruth>,
     /// Per full name, by name.
     pub kernels: Vec<KernelTruth>,
+    /// Per operator that launched anything, and per call that did so outside of any, by name.
+    pub operators: Vec<OperatorTruth>,
     pub collectives: Vec<CollectiveTruth>,
+    /// By phase, those whose launching call is in the file.
+    pub phases: Vec<PhaseTruth>,
+    /// GPU work for each stack of modules in each phase, where the launching call is in the file.
+    pub layers: Vec<LayerTruth>,
     pub gpu_events: u64,
     /// GPU events whose launching call is in the file.
     pub launched: u64,
@@ -96,6 +103,46 @@ pub struct KernelTruth {
     pub sum_ns: i64,
     pub min_ns: i64,
     pub max_ns: i64,
+}
+
+/// All calls of an operator that put work on the GPU straight away.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct OperatorTruth {
+    pub name: String,
+    pub count: u64,
+    /// The time of each call's GPU events united, then summed.
+    pub direct_ns: i64,
+    /// Of these, the calls that run again what was thrown away.
+    pub recomputed: u64,
+    pub recomputed_ns: i64,
+    /// Operations of all calls, of matrix products and attention.
+    pub flops: u64,
+    pub recomputed_flops: u64,
+}
+
+/// GPU work for one phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct PhaseTruth {
+    pub phase: Phase,
+    pub count: u64,
+    pub sum_ns: i64,
+    /// Of these, launched as part of a graph.
+    pub replayed: u64,
+    pub replayed_ns: i64,
+}
+
+/// GPU work of one stack of modules in one phase.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LayerTruth {
+    pub phase: Phase,
+    /// The modules around it, outermost first: `nn.Module: Block_3`.
+    pub modules: Vec<String>,
+    pub count: u64,
+    /// All but communication.
+    pub compute_ns: i64,
+    pub comm_ns: i64,
+    /// Operations of matrix products and of attention going forward.
+    pub flops: u64,
 }
 
 /// One rank's part in a collective.

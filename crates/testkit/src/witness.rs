@@ -5,11 +5,14 @@ use std::collections::BTreeMap;
 use crate::catalog::MEMSET_NAME;
 use crate::event::{Batch, Event, Gpu, Transfer, What};
 use crate::groups::Groups;
+use crate::operators::{Operators, recomputation};
 use crate::plan::{Clock, Plan};
 use crate::preamble::Places;
+use crate::purpose::{Modules, Phase, Purpose};
 use crate::sweep::{Kind, Sweep};
 use crate::truth::{
-    BreakdownTruth, CollectiveTruth, FaultSpan, KernelTruth, MemoryPeak, RankTruth, StepTruth,
+    BreakdownTruth, CollectiveTruth, FaultSpan, KernelTruth, LayerTruth, MemoryPeak, PhaseTruth, RankTruth,
+    StepTruth,
 };
 
 /// Collects the truth of one rank.
@@ -24,7 +27,10 @@ pub(crate) struct Witness<'p> {
     steps: Vec<StepTruth>,
     last_gpu_end: Option<i64>,
     kernels: BTreeMap<(&'static str, &'static str), KernelTruth>,
+    operators: Operators,
     collectives: Vec<CollectiveTruth>,
+    phases: BTreeMap<Phase, PhaseTruth>,
+    layers: BTreeMap<(Phase, Modules), (u64, i64, i64)>,
     gpu_events: u64,
     unlinked: u64,
     zero_length: u64,
@@ -70,7 +76,10 @@ impl<'p> Witness<'p> {
             steps: Vec::new(),
             last_gpu_end: None,
             kernels: BTreeMap::new(),
+            operators: Operators::default(),
             collectives: Vec::new(),
+            phases: BTreeMap::new(),
+            layers: BTreeMap::new(),
             gpu_events: 0,
             unlinked: 0,
             zero_length: 0,
@@ -86,8 +95,8 @@ impl<'p> Witness<'p> {
         }
         let clock = self.clock;
         for site in &mut batch.sites {
-            let (start_ns, end_ns) = (clock.shows(site.start), clock.shows(site.end));
-            self.fault_sites.push(FaultSpan { fault: site.fault, start_ns, end_ns });
+            (site.start, site.end) = (clock.shows(site.start), clock.shows(site.end));
+            self.fault_sites.push(FaultSpan { fault: site.fault, start_ns: site.start, end_ns: site.end });
         }
         for event in &mut batch.events {
             event.start = clock.shows(event.start);
@@ -103,6 +112,7 @@ impl<'p> Witness<'p> {
         for event in &batch.events {
             self.event(event);
         }
+        self.operators.observe(self.plan, batch, &recomputation(self.plan, batch));
         if let Some(step) = batch.step {
             self.step(step, &batch.events);
         }
@@ -123,6 +133,9 @@ impl<'p> Witness<'p> {
         self.unlinked += u64::from(work.gpu.launched.is_none());
         self.zero_length += u64::from(ns == 0);
         self.total.add(event.start, event.end, work.kind);
+        if work.gpu.launched.is_some() {
+            self.purpose(event, &work, ns);
+        }
         let row = self.kernels.entry((work.name, work.kernel_type)).or_insert_with(|| KernelTruth {
             name: work.name.to_owned(),
             kernel_type: work.kernel_type,
@@ -135,6 +148,23 @@ impl<'p> Witness<'p> {
         row.sum_ns += ns;
         row.min_ns = row.min_ns.min(ns);
         row.max_ns = row.max_ns.max(ns);
+    }
+
+    fn purpose(&mut self, event: &Event, work: &GpuWork, ns: i64) {
+        let Purpose { phase, modules } = work.gpu.purpose;
+        let replayed = matches!(event.what, What::Kernel { graph_node: Some(_), .. });
+        let none = PhaseTruth { phase, count: 0, sum_ns: 0, replayed: 0, replayed_ns: 0 };
+        let row = self.phases.entry(phase).or_insert(none);
+        (row.count, row.sum_ns) = (row.count + 1, row.sum_ns + ns);
+        if replayed {
+            (row.replayed, row.replayed_ns) = (row.replayed + 1, row.replayed_ns + ns);
+        }
+        let (count, compute_ns, comm_ns) = self.layers.entry((phase, modules)).or_default();
+        *count += 1;
+        match work.kind {
+            Kind::Communication => *comm_ns += ns,
+            Kind::Computation | Kind::Memcpy => *compute_ns += ns,
+        }
     }
 
     fn stretch(&mut self, start: i64, end: i64) {
@@ -223,6 +253,12 @@ impl<'p> Witness<'p> {
         counts: impl Iterator<Item = (&'static str, u64)>,
     ) -> RankTruth {
         let (start_ns, end_ns) = self.span();
+        let layers = self.layers.into_iter().map(|((phase, modules), (count, compute_ns, comm_ns))| {
+            let flops = self.operators.flops(phase, modules);
+            let modules = modules.iter().map(|name| name.to_string()).collect();
+            LayerTruth { phase, modules, count, compute_ns, comm_ns, flops }
+        });
+        let layers = layers.collect();
         RankTruth {
             rank: self.rank,
             world_size: self.plan.world(),
@@ -236,7 +272,10 @@ impl<'p> Witness<'p> {
             total: self.total.finish(),
             steps: self.steps,
             kernels: self.kernels.into_values().collect(),
+            operators: self.operators.finish(),
             collectives: self.collectives,
+            phases: self.phases.into_values().collect(),
+            layers,
             gpu_events: self.gpu_events,
             launched: self.gpu_events - self.unlinked,
             unlinked: self.unlinked,

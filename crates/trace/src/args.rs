@@ -24,6 +24,7 @@ pub enum Group {
     Place,
     Link,
     Launch,
+    Launched,
     Graph,
     Copy,
     ProfilerIndex,
@@ -98,6 +99,8 @@ arguments! {
     Occupancy           Launch          Float ["est. achieved occupancy %"];
     Queued              Launch          Int   ["queued"];
     Context             Launch          Int   ["context"];
+
+    LaunchedKernel      Launched        Text  ["kernel"];
 
     GraphId             Graph           Int   ["graph id"];
     GraphNodeId         Graph           Int   ["graph node id"];

@@ -42,11 +42,14 @@ pub enum Code {
     UnmatchedStepMarker,
     GraphLaunchShare,
     MissingShapes,
+    MissingModules,
     DuplicateRank,
     MissingRanks,
     OtherCaptures,
     ClockSkew,
     UnknownEvents,
+    UnknownGpu,
+    DifferentFlops,
     InvalidUtf8,
 }
 
@@ -83,9 +86,12 @@ impl Code {
             | Code::ZeroDuration
             | Code::GraphLaunchShare
             | Code::MissingShapes
+            | Code::MissingModules
             | Code::MissingRanks
             | Code::OtherCaptures
-            | Code::UnknownEvents => Severity::Info,
+            | Code::UnknownEvents
+            | Code::UnknownGpu
+            | Code::DifferentFlops => Severity::Info,
         }
     }
 }

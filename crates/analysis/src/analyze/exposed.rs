@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use gpuscope_trace::{GpuEvent, Kind, Ns, TimeSet, View};
+use gpuscope_trace::Ns;
 use serde::Serialize;
 
-use crate::collectives::{RankParts, Summary, element_bytes};
+use crate::collectives::{RankCollectives, Summary, element_bytes};
 
 /// Sorts of collectives listed.
 const TOP: usize = 10;
@@ -32,17 +32,11 @@ type Key = (String, Option<String>, Option<i64>);
 pub(super) struct RankExposed(BTreeMap<Key, Ns>);
 
 impl RankExposed {
-    /// `parts` are the rank's communication events in the order of the view.
-    pub(super) fn of(view: View<'_>, parts: &RankParts) -> RankExposed {
-        let computes = |kind| matches!(kind, Kind::Computation | Kind::Memset);
-        let computing = view.gpu().filter(|event| computes(event.kind)).map(GpuEvent::interval);
-        let computing = TimeSet::from_sorted(computing);
-        let hiding = Hiding::of(&computing);
+    pub(super) fn of(local: &RankCollectives) -> RankExposed {
+        let parts = &local.parts;
         let mut by_sort = vec![Ns::ZERO; parts.sorts.len()];
-        let events = view.gpu().filter(|event| event.kind == Kind::Communication);
-        for (event, sort) in events.zip(&parts.sort) {
-            let hidden = hiding.until(event.end) - hiding.until(event.start);
-            by_sort[*sort as usize] += event.dur() - hidden;
+        for (sort, exposed) in parts.sort.iter().zip(&local.sketch.exposed) {
+            by_sort[*sort as usize] += *exposed;
         }
         let mut exposed = RankExposed::default();
         for (sort, time) in parts.sorts.iter().zip(by_sort) {
@@ -53,35 +47,6 @@ impl RankExposed {
             *exposed.0.entry((sort.name.clone(), group, size)).or_default() += time;
         }
         exposed
-    }
-}
-
-/// How much of a set of time lies before any instant.
-struct Hiding<'s> {
-    set: &'s TimeSet,
-    before: Vec<Ns>,
-}
-
-impl<'s> Hiding<'s> {
-    fn of(set: &'s TimeSet) -> Hiding<'s> {
-        let mut sum = Ns::ZERO;
-        let before = set
-            .intervals()
-            .iter()
-            .map(|interval| {
-                let before = sum;
-                sum += interval.len();
-                before
-            })
-            .collect();
-        Hiding { set, before }
-    }
-
-    fn until(&self, time: Ns) -> Ns {
-        let begun = self.set.intervals().partition_point(|interval| interval.start < time);
-        let Some(last) = begun.checked_sub(1) else { return Ns::ZERO };
-        let interval = self.set.intervals()[last];
-        self.before[last] + (interval.end.min(time) - interval.start)
     }
 }
 
@@ -114,19 +79,4 @@ pub(super) fn merge(ranks: Vec<RankExposed>, summary: &[Summary]) -> Vec<TopColl
     top.sort_by_key(|row| std::cmp::Reverse(row.exposed_ns));
     top.truncate(TOP);
     top
-}
-
-#[cfg(test)]
-mod tests {
-    use gpuscope_trace::Interval;
-
-    use super::*;
-
-    #[test]
-    fn time_before_an_instant_is_counted_once() {
-        let set = TimeSet::from_sorted([(10, 20), (30, 35)].map(|(a, b)| Interval::new(Ns(a), Ns(b))));
-        let hiding = Hiding::of(&set);
-        let until = [0, 10, 15, 20, 25, 30, 33, 99].map(|time| hiding.until(Ns(time)).0);
-        assert_eq!(until, [0, 0, 5, 10, 10, 10, 13, 15]);
-    }
 }

@@ -4,7 +4,7 @@ use gpuscope_trace::Ns;
 use serde::Serialize;
 
 use crate::breakdown::{BreakdownAnswer, StepTimes};
-use crate::model::median;
+use crate::median::median;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct StepSummary {
@@ -40,7 +40,7 @@ impl StepSummary {
             |part: fn(&crate::breakdown::Times) -> Ns| ranks.iter().map(|rank| part(&rank.total)).sum::<Ns>();
         let total = sum(|times| times.total_ns);
         StepSummary {
-            median_ns: (!steps.is_empty()).then(|| median(steps.clone())),
+            median_ns: median(steps.clone()),
             p99_ns: p99,
             steps: ranks
                 .iter()

@@ -8,7 +8,7 @@ use crate::collectives::tests::{ALL_REDUCE, Said, job};
 use crate::testing::{Sample, trace};
 
 fn clocks(ranks: Vec<(u32, Sample)>) -> Vec<RankClock> {
-    job(&Collectives, ranks).clocks
+    job(&Collectives::default(), ranks).clocks
 }
 
 fn on(host: &'static str, sample: Sample) -> Sample {
@@ -92,9 +92,9 @@ fn contradictions_are_reported_and_not_aligned() {
         starts.into_iter().fold(trace(), |sample, start| sample.nccl(ALL_REDUCE, start..start + 1_000))
     };
     let ranks = || vec![(0, three([0, 1_000_000, 2_000_000])), (1, three([0, 9_000_000, 9_900_000]))];
-    let answer = job(&Collectives, ranks());
+    let answer = job(&Collectives::default(), ranks());
     assert_eq!(answer.clocks[1].offset_ns.0, 0);
     assert!(answer.clocks[1].contradiction_ns.is_some_and(|by| by.0 > 3_000_000));
-    let quality = crate::Question::quality(&Collectives, &answer);
+    let quality = crate::Question::quality(&Collectives::default(), &answer);
     assert!(quality.iter().any(|entry| entry.message.contains("contradict")), "{quality:#?}");
 }

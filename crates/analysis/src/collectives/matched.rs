@@ -53,6 +53,8 @@ pub struct Matched {
     pub sorts: Vec<Sort>,
     pub parts: Vec<Part>,
     pub world_size: Option<i64>,
+    /// The number here of each group of each rank.
+    pub(crate) groups_of_rank: Vec<Vec<u32>>,
     /// First part and number of parts of each collective.
     spans: Vec<(u32, u32)>,
 }
@@ -109,6 +111,7 @@ impl Matched {
                 })
             };
             numbers.push(local.sorts.iter().map(&mut number).collect());
+            self.groups_of_rank.push(of_group);
         }
         numbers
     }

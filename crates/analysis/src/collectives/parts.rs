@@ -4,12 +4,15 @@
 //! `record_param_comms` around the launch, the oldest not at all: then the annotation around the launch
 //! (`nccl:all_reduce`), or the kernel's own name, is all there is.
 
+use std::collections::BTreeMap;
+
 use gpuscope_trace::lists::IntList;
 use gpuscope_trace::{Arg, Kind, Row, StrId, View};
 use rustc_hash::FxHashMap;
 
 use super::host;
 use super::op::Op;
+use super::splits::{Direction, Splits};
 
 /// A process group as one rank knows it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
@@ -60,6 +63,8 @@ pub struct RankParts {
     pub(crate) start: Vec<i64>,
     pub(crate) dur: Vec<i64>,
     pub(crate) step: Vec<i64>,
+    /// By group, those that have all-to-alls with sizes of their own.
+    pub(crate) splits: BTreeMap<u32, Splits>,
     /// Streams of collectives without metadata, by first use: their numbers differ from rank to rank.
     streams: Vec<i64>,
 }
@@ -90,6 +95,7 @@ impl RankParts {
             let key = told.key(view, event.row);
             let new = || parts.sort(&told, view, event.row, key.stream, &mut groups);
             let sort = *sorts.entry(key).or_insert_with(new);
+            parts.add_splits(sort, &told, view);
             let issued = view.launch_start(event.row).unwrap_or(event.start);
             parts.sort.push(sort);
             parts.id.push(told.id(view).unwrap_or(NONE));
@@ -141,6 +147,19 @@ impl RankParts {
             has_metadata: told.row.is_some(),
         });
         self.sorts.len() as u32 - 1
+    }
+
+    fn add_splits(&mut self, sort: u32, told: &Told, view: View<'_>) {
+        let Sort { op: Op::AllToAllV, group, in_elements, out_elements, ref dtype, .. } =
+            self.sorts[sort as usize]
+        else {
+            return;
+        };
+        let direction = |elements, splits| Direction { elements, splits: told.text(view, splits) };
+        let (sent, got) =
+            (direction(in_elements, Arg::InSplitSize), direction(out_elements, Arg::OutSplitSize));
+        let members = self.groups[group as usize].members.len();
+        self.splits.entry(group).or_default().add(members, dtype.as_deref(), sent, got);
     }
 
     fn unnamed(&mut self, stream: Option<i64>) -> Group {

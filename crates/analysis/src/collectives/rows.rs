@@ -6,7 +6,8 @@ use serde::Serialize;
 use super::arrivals::{Arrivals, Last};
 use super::collective::Collective;
 use super::matched::{Matched, Part};
-use super::op::gb_per_s;
+use super::nodes::{Nodes, Span};
+use super::op::{Op, gb_per_s};
 use super::text::Text;
 use crate::clocks::Offsets;
 
@@ -19,6 +20,8 @@ pub struct CollectiveRow {
     pub dtype: Option<Text>,
     pub group_size: Option<i64>,
     pub size_bytes: Option<i64>,
+    /// Whether it stays within a machine; null if that cannot be told.
+    pub span: Option<Span>,
     /// Source and destination, if point to point.
     pub source_rank: Option<u32>,
     pub destination_rank: Option<u32>,
@@ -61,38 +64,58 @@ pub struct RankRow {
     pub aligned_wait_ns: Ns,
 }
 
-/// Texts are shared by all rows of one sort.
-struct Texts {
+impl CollectiveRow {
+    /// How many ranks a bandwidth is between.
+    pub(super) fn members(&self, op: Op) -> Option<i64> {
+        if op.is_point_to_point() { Some(2) } else { self.group_size }
+    }
+
+    /// Last start less first on one clock.
+    pub(super) fn aligned_skew(&self) -> Ns {
+        self.ranks.iter().map(|rank| rank.aligned_wait_ns).max().unwrap_or(Ns::ZERO)
+    }
+}
+
+/// What all rows of one sort share.
+struct Shared {
     group: Option<Text>,
     description: Option<Text>,
     name: Text,
     dtype: Option<Text>,
+    span: Option<Span>,
 }
 
-pub(super) fn of(matched: &Matched, offsets: &Offsets, arrivals: &Arrivals) -> Vec<CollectiveRow> {
-    let shared = |text: &Option<String>| text.as_deref().map(Text::from);
-    let texts: Vec<Texts> = matched
+pub(super) fn of(
+    matched: &Matched,
+    offsets: &Offsets,
+    arrivals: &Arrivals,
+    nodes: &Nodes,
+) -> Vec<CollectiveRow> {
+    let spans: Vec<Option<Span>> = matched.groups.iter().map(|group| nodes.span_of(group)).collect();
+    let text = |text: &Option<String>| text.as_deref().map(Text::from);
+    let shared: Vec<Shared> = matched
         .sorts
         .iter()
         .map(|sort| {
             let group = &matched.groups[sort.group as usize];
-            Texts {
-                group: shared(&group.name),
-                description: shared(&group.description),
+            Shared {
+                group: text(&group.name),
+                description: text(&group.description),
                 name: Text::from(sort.name.as_str()),
-                dtype: shared(&sort.dtype),
+                dtype: text(&sort.dtype),
+                span: sort.peers.map_or(spans[sort.group as usize], |(from, to)| nodes.span([from, to])),
             }
         })
         .collect();
     let rows = matched.iter().zip(&arrivals.last).map(|(collective, last)| {
-        row(collective, &texts[collective.parts()[0].sort as usize], matched, offsets, *last)
+        row(collective, &shared[collective.parts()[0].sort as usize], matched, offsets, *last)
     });
     rows.collect()
 }
 
 fn row(
     collective: Collective<'_>,
-    texts: &Texts,
+    shared: &Shared,
     matched: &Matched,
     offsets: &Offsets,
     last: Option<Last>,
@@ -102,16 +125,15 @@ fn row(
     let ends = || parts.iter().map(Part::end);
     let (size, latency) = (collective.size_bytes(), collective.latency());
     let algo = gb_per_s(size, latency);
-    let ranks = if sort.op.is_point_to_point() { Some(2) } else { collective.group_size() };
-    let factor = ranks.and_then(|ranks| sort.op.bus_factor(ranks));
     let told = last.filter(|last| last.behind >= last.resolution);
-    CollectiveRow {
-        group: texts.group.clone(),
-        group_description: texts.description.clone(),
-        name: texts.name.clone(),
-        dtype: texts.dtype.clone(),
+    let mut row = CollectiveRow {
+        group: shared.group.clone(),
+        group_description: shared.description.clone(),
+        name: shared.name.clone(),
+        dtype: shared.dtype.clone(),
         group_size: collective.group_size(),
         size_bytes: size,
+        span: shared.span,
         source_rank: sort.peers.map(|peers| peers.0),
         destination_rank: sort.peers.map(|peers| peers.1),
         step: first.step(),
@@ -125,9 +147,12 @@ fn row(
         half_width_ns: last.map_or(Ns::ZERO, |last| last.resolution),
         complete: collective.complete(),
         algo_gb_per_s: algo,
-        bus_gb_per_s: algo.zip(factor).map(|(algo, factor)| algo * factor),
+        bus_gb_per_s: None,
         ranks: rank_rows(collective, matched, offsets),
-    }
+    };
+    let factor = row.members(sort.op).and_then(|members| sort.op.bus_factor(members));
+    row.bus_gb_per_s = algo.zip(factor).map(|(algo, factor)| algo * factor);
+    row
 }
 
 fn rank_rows(collective: Collective<'_>, matched: &Matched, offsets: &Offsets) -> Vec<RankRow> {

@@ -1,5 +1,9 @@
 //! Collectives as tables.
 
+mod costs;
+mod late;
+mod operations;
+
 use gpuscope_table::{Table, Tabular, Unit};
 
 use super::CollectivesAnswer;
@@ -7,7 +11,19 @@ use crate::clocks::RankClock;
 
 impl Tabular for CollectivesAnswer {
     fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![self.summary_table()];
+        let mut tables = vec![operations::summary(&self.summary)];
+        if !self.collectives.is_empty() {
+            tables.extend([
+                operations::over_groups(&self.operations),
+                operations::spread(&self.summary),
+                costs::groups(&self.groups),
+                costs::group_ranks(&self.group_ranks),
+                costs::stages(&self.stages),
+                late::table(&self.late),
+                operations::all_to_all_v(&self.all_to_all_v),
+                operations::heat_map(&self.all_to_all_v),
+            ]);
+        }
         if self.clocks.len() > 1 {
             tables.push(clocks_table(&self.clocks));
         }
@@ -33,31 +49,6 @@ pub(crate) fn clocks_table(clocks: &[RankClock]) -> Table {
 }
 
 impl CollectivesAnswer {
-    fn summary_table(&self) -> Table {
-        Table::of("summary", "Collectives that are alike", &self.summary)
-            .text("name", "The operation", |s| s.name.to_string())
-            .text("group", "The process group, by what it is for or else by name", |s| {
-                s.group_description.as_deref().or(s.group.as_deref()).map(str::to_owned)
-            })
-            .int("group_size", Unit::None, "Ranks in the group", |s| s.group_size)
-            .int("size_bytes", Unit::Bytes, "The message", |s| s.size_bytes)
-            .int("count", Unit::Count, "How many there were", |s| s.count as i64)
-            .int("transfer_ns", Unit::Ns, "Time with all ranks there, summed", |s| s.transfer_ns.0)
-            .int("wait_ns", Unit::Ns, "What a rank waited for others, mean over ranks, summed", |s| {
-                s.wait_ns.0
-            })
-            .float("bus_gb_per_s", Unit::GigabytesPerSecond, "What each link carried", |s| s.bus_gb_per_s)
-            .int("last_rank", Unit::None, "The rank that came last in most of them", |s| {
-                s.last_rank.map(i64::from)
-            })
-            .when(self.summary.iter().any(|s| s.incomplete > 0), |table| {
-                table.int("incomplete", Unit::Count, "Those that lack the trace of some rank", |s| {
-                    s.incomplete as i64
-                })
-            })
-            .build()
-    }
-
     fn rows_table(&self) -> Table {
         Table::of("collectives", "Each collective", &self.collectives)
             .int("start_ns", Unit::TimestampNs, "The earliest start, as written", |c| c.start_ns.0)

@@ -1,6 +1,8 @@
 //! Small jobs written as text, with metadata as traces have it, and as they should not.
 
-use gpuscope_trace::{Arg, Id, Phase, Selection};
+mod costs;
+
+use gpuscope_trace::{Arg, Id, Phase, Selection, StrId};
 
 use super::*;
 use crate::testing::{Loaded, Sample, json, trace};
@@ -11,24 +13,36 @@ pub(crate) struct Said<'a> {
     pub(crate) name: &'a str,
     pub(crate) group: &'a str,
     pub(crate) ranks: &'a str,
+    pub(crate) description: &'a str,
     pub(crate) ints: &'a [(Arg, i64)],
 }
 
 pub(crate) const ALL_REDUCE: Said<'static> =
-    Said { name: "allreduce", group: "0", ranks: "[0, 1]", ints: &[] };
+    Said { name: "allreduce", group: "0", ranks: "[0, 1]", description: "dp", ints: &[] };
 
 impl Sample {
     /// A communication kernel that says what it is.
     pub(crate) fn nccl(self, said: Said<'_>, time: std::ops::Range<i64>) -> Sample {
-        self.said("kernel", "ncclDevKernel_Generic(args)", said, time)
+        self.nccl_with(said, time, &[])
     }
 
-    fn said(mut self, category: &str, event: &str, said: Said<'_>, time: std::ops::Range<i64>) -> Sample {
+    fn nccl_with(self, said: Said<'_>, time: std::ops::Range<i64>, texts: &[(Arg, StrId)]) -> Sample {
+        self.said("kernel", "ncclDevKernel_Generic(args)", said, time, texts)
+    }
+
+    fn said(
+        mut self,
+        category: &str,
+        event: &str,
+        said: Said<'_>,
+        time: std::ops::Range<i64>,
+        more: &[(Arg, StrId)],
+    ) -> Sample {
         let texts = [
             (Arg::CollectiveName, said.name),
             (Arg::GroupName, said.group),
             (Arg::GroupRanks, said.ranks),
-            (Arg::GroupDescription, "dp"),
+            (Arg::GroupDescription, said.description),
             (Arg::Dtype, "Float"),
         ]
         .map(|(arg, text)| (arg, self.intern(text)));
@@ -38,8 +52,8 @@ impl Sample {
                 (record.pid, record.tid) = (Id::Int(0), Id::Int(20));
                 (record.device, record.stream) = (Id::Int(0), Id::Int(20));
             }
-            for (arg, text) in texts {
-                record.set_text(arg, text);
+            for (arg, text) in texts.iter().chain(more) {
+                record.set_text(*arg, *text);
             }
             for (arg, value) in said.ints {
                 record.set_int(*arg, *value);
@@ -68,7 +82,10 @@ fn shape(answer: &CollectivesAnswer) -> Vec<Vec<(u32, i64)>> {
 fn waiting_and_transfer_are_apart() {
     let sized = [(Arg::InMsgNelems, 100), (Arg::OutMsgNelems, 100), (Arg::GroupSize, 2)];
     let said = Said { ints: &sized, ..ALL_REDUCE };
-    let answer = job(&Collectives, vec![(0, trace().nccl(said, 10..110)), (1, trace().nccl(said, 60..110))]);
+    let answer = job(
+        &Collectives::default(),
+        vec![(0, trace().nccl(said, 10..110)), (1, trace().nccl(said, 60..110))],
+    );
     let row = &json(&answer)["collectives"][0];
     assert_eq!(row["latency_ns"], 50);
     assert_eq!(
@@ -92,11 +109,11 @@ fn waiting_and_transfer_are_apart() {
 fn older_releases_say_it_on_the_operator_around_the_launch() {
     let said = Said { ints: &seq(4), ..ALL_REDUCE };
     let old = trace()
-        .said("cpu_op", "record_param_comms", said, 0..9)
+        .said("cpu_op", "record_param_comms", said, 0..9, &[])
         .host("user_annotation", "nccl:all_reduce", 1..8)
         .call(1, 2..4)
         .kernel("ncclKernel_AllReduce_RING_LL_Sum_float(ncclDevComm*)", 20, 60..110, 1);
-    let answer = job(&Collectives, vec![(0, trace().nccl(said, 10..110)), (1, old)]);
+    let answer = job(&Collectives::default(), vec![(0, trace().nccl(said, 10..110)), (1, old)]);
     assert_eq!(shape(&answer), [[(0, 10), (1, 60)]]);
     assert_eq!(answer.collectives[0].group.as_deref(), Some("0"));
 }
@@ -112,7 +129,7 @@ fn names_are_enough_if_there_is_nothing_else() {
             .call(3, 92..93)
             .kernel("ncclDevKernel_SendRecv(x)", stream, 100 + shift..120, 3)
     };
-    let answer = job(&Collectives, vec![(0, rank(0, 20)), (1, rank(5, 44))]);
+    let answer = job(&Collectives::default(), vec![(0, rank(0, 20)), (1, rank(5, 44))]);
     assert_eq!(shape(&answer), [[(0, 10), (1, 15)], [(0, 60), (1, 65)], [(0, 100), (1, 105)]]);
     let names: Vec<_> = answer.collectives.iter().map(|row| row.name.to_string()).collect();
     assert_eq!(names, ["ncclKernel_AllReduce_RING_LL_Sum_float", "rcclAllGather", "nccl:all_to_all"]);
@@ -123,7 +140,7 @@ fn names_are_enough_if_there_is_nothing_else() {
 fn groups_of_one_name_but_other_members_are_others() {
     let of = |ranks: &'static str| Said { ranks, ints: &[(Arg::CollectiveSeq, 1)], ..ALL_REDUCE };
     let answer = job(
-        &Collectives,
+        &Collectives::default(),
         vec![
             (0, trace().nccl(of("[0, 1]"), 10..20)),
             (1, trace().nccl(of("[1, 0]"), 12..20)),
@@ -151,11 +168,11 @@ fn a_list_that_was_cut_off_is_not_taken_for_the_members() {
     let ranks = |fill: fn(Sample) -> Sample| {
         (0..2).map(|rank| (rank, fill(trace().nccl(cut, 10 + i64::from(rank)..20)))).collect::<Vec<_>>()
     };
-    let unknown = job(&Collectives, ranks(|sample| sample));
+    let unknown = job(&Collectives::default(), ranks(|sample| sample));
     assert_eq!((shape(&unknown).len(), unknown.collectives[0].complete), (1, false));
     let whole: Vec<_> =
         ranks(|sample| sample).into_iter().map(|(rank, sample)| (rank, configured(sample))).collect();
-    let known = job(&Collectives, whole);
+    let known = job(&Collectives::default(), whole);
     assert_eq!(
         (shape(&known).len(), known.collectives[0].group_size, known.collectives[0].complete),
         (1, Some(3), false)
@@ -169,7 +186,7 @@ fn numbers_match_where_order_would_not() {
     };
     let early = at(3, 30)(at(2, 20)(at(1, 10)(trace())));
     let late = at(3, 31)(at(2, 21)(trace()));
-    let answer = job(&Collectives, vec![(0, early), (1, late)]);
+    let answer = job(&Collectives::default(), vec![(0, early), (1, late)]);
     assert_eq!(shape(&answer), [vec![(0, 10)], vec![(0, 20), (1, 21)], vec![(0, 30), (1, 31)]]);
 }
 
@@ -177,7 +194,8 @@ fn numbers_match_where_order_would_not() {
 fn several_kernels_of_one_number_are_matched_in_order() {
     let said = Said { ints: &seq(7), ..ALL_REDUCE };
     let rank = |shift: i64| trace().nccl(said, 10 + shift..20).nccl(said, 30 + shift..40);
-    let answer = job(&Collectives, vec![(0, rank(0)), (1, rank(1)), (2, trace().nccl(said, 12..20))]);
+    let answer =
+        job(&Collectives::default(), vec![(0, rank(0)), (1, rank(1)), (2, trace().nccl(said, 12..20))]);
     assert_eq!(shape(&answer), [vec![(0, 10), (1, 11), (2, 12)], vec![(0, 30), (1, 31)]]);
 }
 
@@ -187,7 +205,7 @@ fn without_numbers_on_every_rank_the_order_decides_sort_by_sort() {
     let numbered = Said { ints: &seq(99), ..ALL_REDUCE };
     let first = trace().nccl(broadcast, 1..2).nccl(numbered, 10..20);
     let second = trace().nccl(ALL_REDUCE, 11..20);
-    let answer = job(&Collectives, vec![(0, first), (1, second)]);
+    let answer = job(&Collectives::default(), vec![(0, first), (1, second)]);
     assert_eq!(shape(&answer), [vec![(0, 1)], vec![(0, 10), (1, 11)]]);
 }
 
@@ -200,7 +218,7 @@ fn sends_meet_their_receives() {
         .nccl(Said { name: "send", ints: &send(2), ..group }, 5..20)
         .nccl(Said { name: "send", ints: &send(1), ..group }, 30..40);
     let second = trace().nccl(Said { name: "recv", ints: &recv(0), ..group }, 25..40);
-    let answer = job(&Collectives, vec![(0, first), (1, second)]);
+    let answer = job(&Collectives::default(), vec![(0, first), (1, second)]);
     assert_eq!(shape(&answer), [vec![(0, 5)], vec![(0, 30), (1, 25)]]);
     let ends: Vec<_> =
         answer.collectives.iter().map(|row| (row.source_rank, row.destination_rank, row.complete)).collect();
@@ -212,7 +230,7 @@ fn times_are_compared_since_the_epoch_and_shown_as_written() {
     let rank = |base: i64, start: i64| {
         trace().nccl(ALL_REDUCE, start..start + 40).about(|metadata| metadata.base_time_ns = Some(base))
     };
-    let answer = job(&Collectives, vec![(0, rank(1_000, 500)), (1, rank(1_400, 110))]);
+    let answer = job(&Collectives::default(), vec![(0, rank(1_000, 500)), (1, rank(1_400, 110))]);
     let row = &answer.collectives[0];
     assert_eq!((row.start_ns.0, row.skew_start_ns.0, row.first_rank), (500, 10, 0));
     assert_eq!(row.ranks.iter().map(|rank| rank.start_ns.0).collect::<Vec<_>>(), [500, 110]);
@@ -221,8 +239,11 @@ fn times_are_compared_since_the_epoch_and_shown_as_written() {
 #[test]
 fn one_rank_twice_counts_once() {
     let rank = || trace().nccl(ALL_REDUCE, 10..20);
-    assert_eq!(shape(&job(&Collectives, vec![(0, rank()), (0, rank()), (1, rank())])), [[(0, 10), (1, 10)]]);
-    assert!(job(&Collectives, Vec::new()).collectives.is_empty());
+    assert_eq!(
+        shape(&job(&Collectives::default(), vec![(0, rank()), (0, rank()), (1, rank())])),
+        [[(0, 10), (1, 10)]]
+    );
+    assert!(job(&Collectives::default(), Vec::new()).collectives.is_empty());
 }
 
 #[test]
@@ -247,7 +268,7 @@ fn hostile_metadata_does_no_harm() {
                     let sample = trace().nccl(said, start..start + 7).nccl(said, start..start);
                     sample.about(|metadata| metadata.base_time_ns = Some(value))
                 };
-                let answer = job(&Collectives, vec![(0, rank(-4)), (1, rank(i64::MAX / 4))]);
+                let answer = job(&Collectives::default(), vec![(0, rank(-4)), (1, rank(i64::MAX / 4))]);
                 assert!(!answer.collectives.is_empty());
                 assert!(!answer.tables_are_uneven());
                 job(&crate::Stragglers, vec![(0, rank(0)), (u32::MAX, rank(9))]);

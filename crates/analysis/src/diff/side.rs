@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::{Total, Totals, totals};
 use crate::gate::{Measure, Metric};
+use crate::median::median_of;
 use crate::{Bandwidth, Breakdown, Question};
 
 /// The figures that a run is judged by: of one rank, or the median over ranks.
@@ -54,10 +55,10 @@ impl Summary {
 
     fn median(of: &[&Summary]) -> Summary {
         let ns = |field: fn(&Summary) -> Option<Ns>| {
-            median(of.iter().filter_map(|summary| Some(field(summary)?.0)).collect()).map(Ns)
+            median_of(of.iter().filter_map(|summary| Some(field(summary)?.0)).collect()).map(Ns)
         };
         let plain = |field: fn(&Summary) -> Option<i64>| {
-            median(of.iter().filter_map(|summary| field(summary)).collect())
+            median_of(of.iter().filter_map(|summary| field(summary)).collect())
         };
         Summary {
             step_time_ns: ns(|s| s.step_time_ns),
@@ -73,14 +74,6 @@ impl Summary {
             gpu_events: plain(|s| s.gpu_events),
         }
     }
-}
-
-/// The mean of the middle two for an even number, rounded down.
-fn median(mut values: Vec<i64>) -> Option<i64> {
-    values.sort_unstable();
-    let upper = *values.get(values.len() / 2)?;
-    let lower = values[(values.len() - 1) / 2];
-    Some(lower + upper.saturating_sub(lower) / 2)
 }
 
 /// What one rank brings to a comparison.
@@ -147,7 +140,8 @@ impl Side {
         let names: BTreeSet<_> = others.iter().flat_map(|rank| rank.totals.keys()).collect();
         let totals = names.into_iter().map(|key| {
             let of = |field: fn(&Total) -> i64| {
-                median(others.iter().map(|rank| rank.totals.get(key).map_or(0, field)).collect()).unwrap_or(0)
+                median_of(others.iter().map(|rank| rank.totals.get(key).map_or(0, field)).collect())
+                    .unwrap_or(0)
             };
             let total = Total {
                 count: of(|total| total.count as i64) as u64,
@@ -167,7 +161,7 @@ impl Side {
                 steps.entry(*step).or_default().extend(period.map(|ns| ns.0));
             }
         }
-        let steps = steps.into_iter().map(|(step, periods)| (step, median(periods).map(Ns))).collect();
+        let steps = steps.into_iter().map(|(step, periods)| (step, median_of(periods).map(Ns))).collect();
         Side { totals: Totals::new(), summary: Summary::median(&summaries), steps }
     }
 }

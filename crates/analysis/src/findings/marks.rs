@@ -2,13 +2,14 @@
 
 use std::cell::RefCell;
 
-use gpuscope_trace::{Arg, Class, Kind, Ns, Row, StrId, Trace, View};
+use gpuscope_trace::{Arg, Bitmap, Class, Kind, Ns, Row, StrId, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::graph::{Marks, What};
 use crate::idle::{Cause, Causes};
 use crate::model::{JobModel, RankModel};
 use crate::owner::{Among, Owners};
+use crate::phases::recomputed;
 
 pub(super) const SYNCHRONISATION: u32 = 1;
 pub(super) const ITEM: u32 = 1 << 1;
@@ -78,7 +79,7 @@ struct Marker<'a> {
     /// Names that say pageable.
     pageable: FxHashSet<StrId>,
     /// Calls that launch forward work during the backward pass.
-    recomputing: FxHashSet<Row>,
+    recomputing: Bitmap,
     /// Calls that come soon after another launch of their thread.
     in_a_row: FxHashSet<Row>,
 }
@@ -88,8 +89,8 @@ type Test<'a> = Box<dyn FnMut(Row) -> bool + 'a>;
 impl<'a> Marker<'a> {
     fn new(view: View<'a>) -> Marker<'a> {
         let (trace, nesting) = (view.trace, view.index.nesting(view.trace));
-        let owners = |test: Test<'a>| Owners::new(nesting, trace.len(), Among::Innermost, test);
-        let mut operators = owners(Box::new(move |row| trace.class(row) == Class::Operator));
+        let is_operator: Test<'a> = Box::new(move |row| trace.class(row) == Class::Operator);
+        let mut operators = Owners::new(nesting, trace.len(), Among::Innermost, is_operator);
         let pageable: FxHashSet<StrId> =
             trace.strings.iter().filter(|(_, text)| text.contains("Pageable")).map(|(id, _)| id).collect();
         let mut unpinned_copies = FxHashSet::default();
@@ -100,16 +101,13 @@ impl<'a> Marker<'a> {
         let mut calls: Vec<Row> = view.gpu().filter_map(|event| view.launch(event.row)).collect();
         calls.sort_unstable();
         calls.dedup();
-        let mut passes = owners(Box::new(move |row| pass(trace, row).is_some()));
-        let recomputes =
-            |call: &Row| passes.of(*call).and_then(|around| pass(trace, around)) == Some(Pass::Recomputation);
         Marker {
             causes: RefCell::new(Causes::new(view)),
             operators: RefCell::new(operators),
             unpinned_copies,
             groups: RefCell::default(),
             pageable,
-            recomputing: calls.iter().copied().filter(recomputes).collect(),
+            recomputing: recomputed(view, calls.iter().copied()),
             in_a_row: in_a_row(view, calls),
         }
     }
@@ -176,7 +174,7 @@ impl<'a> Marker<'a> {
         {
             marks |= LOW_OCCUPANCY;
         }
-        if call.is_some_and(|call| self.recomputing.contains(&call)) {
+        if call.is_some_and(|call| self.recomputing.has(call)) {
             marks |= RECOMPUTED;
         }
         marks
@@ -190,26 +188,6 @@ fn group_label(view: View<'_>, row: Row) -> &str {
         Some(text).filter(|text| !text.is_empty() && *text != "undefined")
     };
     said(Arg::GroupDescription).or_else(|| said(Arg::GroupName)).unwrap_or("")
-}
-
-/// What host events say about the pass that what is inside them belongs to.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Pass {
-    Backward,
-    /// Forward work inside the backward pass: a checkpoint's backward function, or torch's recomputing hooks.
-    Recomputation,
-}
-
-fn pass(trace: &Trace, row: Row) -> Option<Pass> {
-    let name = trace.name(row);
-    if let Some(function) = name.strip_prefix("autograd::engine::evaluate_function: ") {
-        let again = function.starts_with("CheckpointFunction");
-        return Some(if again { Pass::Recomputation } else { Pass::Backward });
-    }
-    let recomputes = trace.class(row) == Class::PythonFrame
-        && name.contains("checkpoint.py")
-        && (name.contains("recompute") || name.contains("unpack_hook"));
-    recomputes.then_some(Pass::Recomputation)
 }
 
 fn in_a_row(view: View<'_>, mut calls: Vec<Row>) -> FxHashSet<Row> {

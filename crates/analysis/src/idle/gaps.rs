@@ -28,10 +28,10 @@ pub struct HostGap {
 
 /// A stretch of a device's idle time that ended with a launch.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Gap {
+pub(crate) struct Gap {
     pub(super) device: i64,
-    pub(super) call: Row,
-    pub(super) time: Interval,
+    pub(crate) call: Row,
+    pub(crate) time: Interval,
 }
 
 /// The longest gaps of a rank, longest first.

@@ -4,6 +4,7 @@ use gpuscope_trace::{Ns, Step, View};
 
 use crate::breakdown::RankBreakdown;
 use crate::graph::{Graph, Replayed, What};
+use crate::median::median;
 use crate::step_time::{Basis, Reason};
 
 /// Which steps count, as places in the trace's list of steps.
@@ -65,10 +66,7 @@ impl StepEnds {
             }
         };
         let lengths: Vec<Ns> = self.counted.iter().filter_map(length).collect();
-        if lengths.is_empty() {
-            return last.map_or(Ns::ZERO, |last| last - graph.span.start);
-        }
-        super::median(lengths)
+        median(lengths).unwrap_or_else(|| last.map_or(Ns::ZERO, |last| last - graph.span.start))
     }
 
     /// The mean over all steps that have a period, outliers included: what a step costs in the long run.

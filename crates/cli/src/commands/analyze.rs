@@ -26,8 +26,8 @@ const COLLECTIVES: usize = 2;
 pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let output = Output::new(&asked.output)?;
     let outcome = ask(&Analyze, asked, options(asked, console)?, &output)?;
-    let OutputArgs { json, csv, table, .. } = &asked.output;
-    if *json || *csv || table.is_some() {
+    let OutputArgs { json, csv, explain, table, .. } = &asked.output;
+    if *json || *csv || *explain || table.is_some() {
         output.write("analyze", &outcome, console)?;
         return Ok(Exit::DONE);
     }

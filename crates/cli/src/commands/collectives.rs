@@ -7,6 +7,10 @@ use crate::Console;
 use crate::args::Asked;
 use crate::exit::{Exit, Failure};
 
-pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    answer("collectives", &Collectives, asked, console)
+pub(crate) fn run(
+    asked: &Asked,
+    gpus_per_node: Option<u32>,
+    console: &mut Console<'_>,
+) -> Result<Exit, Failure> {
+    answer("collectives", &Collectives { gpus_per_node }, asked, console)
 }

@@ -8,7 +8,7 @@ use gpuscope_job::{JobOptions, Outcome, Run};
 
 use super::options_of;
 use crate::Console;
-use crate::args::{Added, Color, Convert, OutputArgs};
+use crate::args::{Added, Convert, OutputArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
@@ -33,7 +33,7 @@ pub(crate) fn run(asked: &Convert, console: &mut Console<'_>) -> Result<Exit, Fa
         return Ok(Exit::DONE);
     }
     let outcome: Outcome<_> = convert(&run, &conversion, &mut destination(&asked.output)?)?;
-    let output = OutputArgs { json: asked.json, csv: false, output: None, table: None, color: Color::Auto };
+    let output = OutputArgs { json: asked.json, ..OutputArgs::default() };
     Output::new(&output)?.write("convert", &outcome, console)?;
     Ok(Exit::DONE)
 }

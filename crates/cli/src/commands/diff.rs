@@ -1,8 +1,9 @@
 //! `gpuscope diff`: two runs, or ranks of one run; with `--fail-on` a gate.
 
-use gpuscope_analysis::Diff;
 use gpuscope_analysis::diff::{DiffAnswer, RankSide, Side};
+use gpuscope_analysis::diff_tree::TreeDiffAnswer;
 use gpuscope_analysis::gate::Gate;
+use gpuscope_analysis::{Diff, Question, TreeDiff};
 use gpuscope_job::{JobOptions, Outcome, Run};
 
 use super::{options, options_of};
@@ -42,6 +43,39 @@ pub(crate) fn run(
     Ok(Exit::FOUND)
 }
 
+/// By call paths.
+pub(crate) fn tree(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    let output = Output::new(&asked.output)?;
+    let [before, after] = asked.traces.as_slice() else {
+        return Err(Failure::usage(
+            format!("diff compares two runs, not {}", asked.traces.len()),
+            "give two files or two folders: gpuscope diff before/ after/ --tree",
+        ));
+    };
+    let (a, b) =
+        (side(&TreeDiff, asked, before, &output, console)?, side(&TreeDiff, asked, after, &output, console)?);
+    let outcome = Outcome {
+        answer: TreeDiffAnswer::between(&a.answer, &b.answer),
+        inputs: a.inputs.into_iter().chain(b.inputs).collect(),
+        quality: a.quality.into_iter().chain(b.quality).collect(),
+    };
+    output.write("diff", &outcome, console)?;
+    Ok(Exit::DONE)
+}
+
+/// What a question finds in one of the runs.
+fn side<Q: Question>(
+    question: &Q,
+    asked: &Asked,
+    traces: &String,
+    output: &Output<'_>,
+    console: &Console<'_>,
+) -> Result<Outcome<Q::Answer>, Failure> {
+    let run = Run::open(std::slice::from_ref(traces), options(asked, console)?)?;
+    output.spare(|file| run.reads(file))?;
+    Ok(run.ask(question)?)
+}
+
 fn gate(text: &str) -> Result<Gate, Failure> {
     Gate::parse(text, &DiffAnswer::default().metrics()).map_err(|misread| {
         Failure::usage(
@@ -57,12 +91,8 @@ fn of_runs(
     output: &Output<'_>,
     console: &Console<'_>,
 ) -> Result<Outcome<DiffAnswer>, Failure> {
-    let side = |traces: &String| -> Result<_, Failure> {
-        let run = Run::open(std::slice::from_ref(traces), options(asked, console)?)?;
-        output.spare(|file| run.reads(file))?;
-        Ok(run.ask(&Diff)?)
-    };
-    let (a, b) = (side(runs[0])?, side(runs[1])?);
+    let (a, b) =
+        (side(&Diff, asked, runs[0], output, console)?, side(&Diff, asked, runs[1], output, console)?);
     Ok(Outcome {
         answer: DiffAnswer::between(&Side::run(&a.answer.0), &Side::run(&b.answer.0)),
         inputs: a.inputs.into_iter().chain(b.inputs).collect(),

@@ -14,23 +14,31 @@ mod demo;
 mod diff;
 mod hta;
 mod idle;
+mod inference;
 mod info;
 mod kernels;
 mod launches;
+mod layers;
 mod limits;
 mod memory;
 mod op_kernels;
+mod ops;
 mod overlap;
 mod patterns;
+mod phases;
 mod queue;
+mod stacks;
 mod stragglers;
 mod temporal;
+mod throughput;
 mod timeline;
 mod whatif;
 
+use gpuscope_analysis::whatif::NamePattern;
 use gpuscope_analysis::{Patterns, Question, Queue};
 use gpuscope_job::{JobOptions, Outcome, Run};
 use gpuscope_trace::{Criteria, KindRules, Ns, StepMarker};
+use gpuscope_work::Models;
 use regex_lite::Regex;
 
 use crate::Console;
@@ -62,20 +70,29 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Patterns { asked, operator, min_pattern_len, top_k } => {
             patterns::run(&asked, &Patterns { operator, min_length: min_pattern_len, top: top_k }, console)
         }
+        Command::Phases(asked) => phases::run(&asked, console),
+        Command::Layers { asked, depth } => layers::run(&asked, depth, console),
+        Command::Throughput(asked) => throughput::run(&asked, console),
+        Command::Stacks { asked, wanted } => stacks::run(&asked, &wanted, console),
         Command::OpKernels(asked) => op_kernels::run(&asked, console),
+        Command::Ops(asked) => ops::run(&asked, console),
         Command::Memory { asked, series } => memory::run(&asked, series, console),
         Command::CriticalPath { asked, annotation, instance } => {
             critical_path::run(&asked, annotation, instance, console)
         }
-        Command::Collectives(asked) => collectives::run(&asked, console),
+        Command::Collectives { asked, gpus_per_node } => collectives::run(&asked, gpus_per_node, console),
         Command::Stragglers(asked) => stragglers::run(&asked, console),
+        Command::Inference { asked, capture } => inference::run(&asked, &capture, console),
         Command::Counters(asked) => counters::run(&asked, console),
         Command::Annotations { asked, gpu, cpu, kernels } => {
             annotations::run(&asked, (gpu, cpu), kernels, console)
         }
         Command::Timeline(asked) => timeline::run(&asked, console),
         Command::Whatif { changes, asked } => whatif::run(&asked, &changes, console),
-        Command::Diff { asked, against, fail_on } => diff::run(&asked, against, fail_on.as_deref(), console),
+        Command::Diff { asked, tree: true, .. } => diff::tree(&asked, console),
+        Command::Diff { asked, against, fail_on, tree: false } => {
+            diff::run(&asked, against, fail_on.as_deref(), console)
+        }
         Command::Hta(asked) => hta::run(&asked, console),
         Command::Convert(asked) => convert::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),
@@ -148,6 +165,17 @@ fn options_of(
     })
 }
 
+/// Names that an expression is found in.
+fn names(flag: &str, pattern: &str) -> Result<NamePattern, Failure> {
+    let expression = Regex::new(pattern).map_err(|error| {
+        Failure::usage(
+            format!("{flag} {pattern}: {error}"),
+            "the expression is searched for in the names of kernels and host events",
+        )
+    })?;
+    Ok(NamePattern::new(pattern, move |name| expression.is_match(name)))
+}
+
 fn marker(pattern: &str) -> Result<StepMarker, Failure> {
     let expression = Regex::new(pattern).map_err(|error| {
         Failure::usage(
@@ -156,6 +184,13 @@ fn marker(pattern: &str) -> Result<StepMarker, Failure> {
         )
     })?;
     Ok(StepMarker::new(move |name| expression.is_match(name)))
+}
+
+/// The user's work models, before the built-in ones.
+fn models(file: &std::path::Path) -> Result<Models, Failure> {
+    let unreadable = |message: String| Failure::Unreadable { path: file.display().to_string(), message };
+    let text = std::fs::read_to_string(file).map_err(|error| unreadable(error.to_string()))?;
+    Models::with_user(&text).map_err(|error| unreadable(error.to_string()))
 }
 
 /// The built-in rules, after those of the user.

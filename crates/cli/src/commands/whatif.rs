@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use gpuscope_analysis::WhatIf;
-use gpuscope_analysis::whatif::{Changes, NamePattern, Scale};
-use regex_lite::Regex;
+use gpuscope_analysis::whatif::{Changes, Scale};
 
-use super::{ask, options};
+use super::{ask, names, options};
 use crate::Console;
 use crate::args::{Asked, ChangeArgs};
 use crate::exit::{Exit, Failure};
@@ -52,14 +51,4 @@ pub(crate) fn run(asked: &Asked, wanted: &ChangeArgs, console: &mut Console<'_>)
     }
     output.write("whatif", &outcome, console)?;
     Ok(Exit::DONE)
-}
-
-fn names(flag: &str, pattern: &str) -> Result<NamePattern, Failure> {
-    let expression = Regex::new(pattern).map_err(|error| {
-        Failure::usage(
-            format!("{flag} {pattern}: {error}"),
-            "the expression is searched for in the names of kernels and host events",
-        )
-    })?;
-    Ok(NamePattern::new(pattern, move |name| expression.is_match(name)))
 }

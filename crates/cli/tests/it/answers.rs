@@ -38,6 +38,9 @@ snapshot!(queue, "queue", "--series");
 snapshot!(bandwidth, "bandwidth");
 snapshot!(patterns, "patterns", "--operator", "ProfilerStep", "--min-pattern-len", "1");
 snapshot!(annotations, "annotations");
+snapshot!(phases, "phases");
+snapshot!(layers, "layers");
+snapshot!(stacks, "stacks");
 snapshot!(collectives, "collectives");
 snapshot!(stragglers, "stragglers");
 snapshot!(annotations_kernels, "annotations", "--cpu", "--kernels");
@@ -119,6 +122,36 @@ fn diff() {
 }
 
 #[test]
+fn diff_by_call_paths() {
+    let folder = Folder::new();
+    folder
+        .write("a.json", rank(0).to_json())
+        .write("b.json", rank(0).kernel("extra", 200_000..210_000).to_json());
+    let table = folder.run(&["diff", "@a.json", "@b.json", "--tree"]);
+    assert_eq!((table.exit, table.err.as_str()), (0, ""));
+    insta::assert_snapshot!("diff_tree_table", table.out);
+    let data = &folder.run(&["diff", "@a.json", "@b.json", "--tree", "--json"]).json()["data"];
+    insta::assert_json_snapshot!("diff_tree_json", data);
+    assert_eq!(folder.run(&["diff", "@a.json", "--tree"]).exit, 2);
+}
+
+#[test]
+fn stacks_for_other_tools() {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json());
+    let collapsed = folder.run(&["stacks", "@rank0.json", "--format", "collapsed"]);
+    insta::assert_snapshot!("stacks_collapsed", collapsed.out);
+    let filed = folder.run(&["stacks", "@rank0.json", "-o", "@x.collapsed"]);
+    assert_eq!((filed.exit, filed.out.as_str()), (0, ""));
+    assert_eq!(folder.read("x.collapsed"), collapsed.out);
+    assert_eq!(folder.run(&["stacks", "@rank0.json", "-o", "@x.speedscope.json"]).exit, 0);
+    let file: serde_json::Value = serde_json::from_str(&folder.read("x.speedscope.json")).unwrap();
+    assert_eq!(file["$schema"], "https://www.speedscope.app/file-format-schema.json");
+    assert_eq!(file["profiles"][0]["endValue"], 30_000 + 30_000 + 5_000 + 40_000);
+    assert_eq!(folder.run(&["stacks", "@rank0.json", "--filter", "("]).exit, 2);
+}
+
+#[test]
 fn analyze() {
     let folder = Folder::new();
     folder.write("rank0.json", rank(0).to_json());
@@ -150,6 +183,105 @@ fn the_path_is_drawn_on_the_trace() {
     assert_eq!(folder.run(&added).exit, 0);
     let more = folder.read("more.json");
     assert!(more.contains("\"critical\":1") && more.contains("\"pattern_count\":"));
+}
+
+/// A linear layer on an H100 whose product and bias are two kernels, one of them beside a copy.
+fn linear() -> TraceText {
+    let device = r#"[{"id": 0, "name": "NVIDIA H100 80GB HBM3", "totalGlobalMem": 85018279936, "computeMajor": 9,
+        "computeMinor": 0, "numSms": 132}]"#;
+    let product = |trace: TraceText, at: std::ops::Range<i64>| {
+        trace
+            .cpu_op("aten::mm", at)
+            .raw_arg("Input Dims", "[[4096, 1024], [1024, 512]]")
+            .raw_arg("Input type", r#"["c10::BFloat16", "c10::BFloat16"]"#)
+            .raw_arg("Input Strides", "[[1024, 1], [512, 1]]")
+            .raw_arg("Concrete Inputs", r#"["", ""]"#)
+    };
+    let trace = trace().rank(0, 1).top_level("deviceProperties", device).step(1, 0..100_000);
+    let trace = product(trace, 1_000..20_000);
+    let trace = trace
+        .kernel("gemm_bf16", 30_000..45_000)
+        .launched_at(5_000..6_000)
+        .kernel("splitk_reduce", 46_000..50_000)
+        .launched_at(8_000..9_000)
+        .cpu_op("aten::copy_", 21_000..29_000)
+        .memcpy("Memcpy HtoD (Pinned -> Device)", 40_000..48_000, 1_000_000)
+        .on(0, 24)
+        .launched_at(22_000..23_000);
+    product(trace, 50_000..60_000).kernel("gemm_bf16", 61_000..77_000).launched_at(51_000..52_000)
+}
+
+#[test]
+fn ops() {
+    let folder = Folder::new();
+    folder.write("rank0.json", linear().to_json());
+    let run = |flags: &[&str]| folder.run(&[&["ops", "@rank0.json"], flags].concat());
+    let all = ["--kernels", "--overlap", "--recompute", "--short-kernels-us", "10"];
+    insta::assert_snapshot!("ops_table", run(&all).out);
+    insta::assert_json_snapshot!("ops_json", run(&[&all[..], &["--json"]].concat()).json()["data"]);
+    insta::assert_snapshot!("ops_by_arguments_table", run(&["--unique-args"]).out);
+    insta::assert_json_snapshot!("ops_by_arguments_json", run(&["--by", "args", "--json"]).json()["data"]);
+    insta::assert_snapshot!("ops_by_arguments_csv", run(&["--unique-args", "--csv"]).out);
+    insta::assert_snapshot!("ops_by_category_table", run(&["--by", "category"]).out);
+    let data = |flags: &[&str]| run(&[flags, &["--json"]].concat()).json()["data"].take();
+    assert_eq!(data(&["--top", "1"])["ops"].as_array().unwrap().len(), 1);
+    let (h100, a100) = (data(&[])["mfu"].take(), data(&["--gpu", "a100 sxm 80gb"])["mfu"].take());
+    assert!(a100["mfu_pct"].as_f64() > h100["mfu_pct"].as_f64(), "{a100}");
+    let told = data(&["--peak", "bf16=1", "--model-flops", "5e9", "--tokens-per-step", "1000"])["mfu"].take();
+    assert_eq!(told["model_flops"], 5_000_000_000_u64);
+    assert_eq!(told["flops_per_token"], 5e6);
+    assert_eq!(told["by_precision"][0]["peak_tflops_per_s"], 1.0);
+    folder.write("own.toml", "[[model]]\nname = \"aten::copy_\"\ncategory = \"mine\"\nflops = \"7\"\n");
+    let own = data(&["--models", &folder.path("own.toml").to_string_lossy()])["ops"].take();
+    assert!(own.as_array().unwrap().iter().any(|row| row["category"] == "mine"), "{own}");
+    for (flags, message) in [
+        (["--gpu", "h"], "no such GPU"),
+        (["--gpu", "h100"], "which of"),
+        (["--peak", "bf17=3"], "known are fp64"),
+        (["--by", "shape"], "possible values"),
+    ] {
+        let refused = run(&flags);
+        assert_eq!(refused.exit, 2);
+        assert!(refused.err.contains(message), "{}", refused.err);
+    }
+}
+
+#[test]
+fn throughput() {
+    let folder = Folder::new();
+    let modules = linear()
+        .python("nn.Module: Net_0", 0..99_000, 1, None)
+        .python("nn.Module: Linear_0", 500..20_500, 2, Some(1))
+        .python("nn.Module: Linear_0", 49_000..60_500, 3, Some(1));
+    folder.write("rank0.json", modules.to_json());
+    let run = |flags: &[&str]| folder.run(&[&["throughput", "@rank0.json"], flags].concat());
+    let all = ["--tokens-per-step", "4096", "--samples-per-step", "2"];
+    let table = run(&all);
+    assert_eq!((table.exit, table.err.as_str()), (0, ""));
+    insta::assert_snapshot!("throughput_table", table.out);
+    insta::assert_json_snapshot!("throughput_json", run(&[&all[..], &["--json"]].concat()).json()["data"]);
+    let data = |flags: &[&str]| run(&[flags, &["--json"]].concat()).json()["data"].take();
+    assert_eq!(data(&["--depth", "1"])["layers"].as_array().unwrap().len(), 1);
+    folder.write("own.toml", "[[model]]\nname = \"aten::mm\"\ncategory = \"mine\"\nflops = \"1000000000\"\n");
+    let own = data(&["--models", &folder.path("own.toml").to_string_lossy()]);
+    let linear = &own["layers"][1];
+    assert_eq!((&linear["module"], &linear["gflops"]), (&"Linear_0".into(), &2.0.into()));
+    assert_eq!(run(&["--models", &folder.path("none.toml").to_string_lossy()]).exit, 3);
+}
+
+#[test]
+fn a_gpu_that_is_not_known_is_asked_for() {
+    let folder = Folder::new();
+    let unknown = linear().to_json().replace("NVIDIA H100 80GB HBM3", "NVIDIA X1");
+    folder.write("rank0.json", unknown);
+    let asked = folder.run(&["ops", "@rank0.json", "--json"]);
+    assert!(asked.codes().contains(&"unknown_gpu".to_owned()), "{:?}", asked.codes());
+    assert!(
+        !folder
+            .run(&["ops", "@rank0.json", "--json", "--peak", "bf16=1"])
+            .codes()
+            .contains(&"unknown_gpu".to_owned())
+    );
 }
 
 #[test]
@@ -335,4 +467,40 @@ fn limits_are_measured() {
         assert_eq!(json["what"], what);
         assert_eq!(json["bytes"], folder.read("rank0.json").len());
     }
+}
+
+/// A server that reads a prompt and then decodes, each step replayed from a graph.
+fn served() -> TraceText {
+    (0..4).fold(trace(), |trace, step| {
+        let from = step * 100_000;
+        let name = match step {
+            0 => "execute_context_2(300)_generation_0(0)",
+            _ => "execute_context_0(0)_generation_2(2)",
+        };
+        trace
+            .annotation(name, from..from + 60_000)
+            .runtime("cudaGraphLaunch", from + 1_000..from + 2_000, 900 + step)
+            .kernel("gemm", from + 20_000..from + 70_000)
+            .correlation(900 + step)
+    })
+}
+
+#[test]
+fn inference() {
+    let folder = Folder::new();
+    folder.write("serve.json", served().to_json());
+    let table = folder.run(&["inference", "@serve.json"]);
+    assert_eq!(table.exit, 0);
+    insta::assert_snapshot!("inference_table", table.out);
+    insta::assert_json_snapshot!(
+        "inference_json",
+        folder.run(&["inference", "@serve.json", "--json"]).json()["data"]
+    );
+    let cut = folder.run(&["convert", "@serve.json", "-o", "@cut.json", "--step", "1..2"]);
+    assert_eq!((cut.exit, cut.err.as_str()), (0, ""));
+    let steps = &folder.run(&["inference", "@cut.json", "--json"]).json()["data"]["steps"];
+    assert_eq!(steps.as_array().map(Vec::len), Some(2));
+    let none = folder.run(&["inference", "@serve.json", "--capture", "@serve.json"]);
+    assert_eq!(none.exit, 2);
+    assert!(none.err.contains("no graph was captured"), "{}", none.err);
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::support::Folder;
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 16] = [
     "breakdown",
     "temporal",
     "kernels",
@@ -18,6 +18,8 @@ const COMMANDS: [&str; 14] = [
     "annotations",
     "patterns",
     "op-kernels",
+    "ops",
+    "throughput",
     "memory",
     "counters",
     "check",
@@ -37,6 +39,18 @@ fn data(corpus: &Path, trace: &str, command: &[&str]) -> Value {
     let path = corpus.join("traces").join(trace).to_string_lossy().into_owned();
     let arguments: Vec<&str> = command.iter().copied().chain([path.as_str(), "--json"]).collect();
     Folder::new().run(&arguments).json()["data"].take()
+}
+
+#[test]
+fn operators_and_phases_agree_on_what_ran_again() {
+    let Some(corpus) = corpus() else { return };
+    let trace = "mi300_resnet_act_checkpoint.json.gz";
+    let phases = data(&corpus, trace, &["phases"]);
+    let again =
+        phases["ranks"][0]["phases"].as_array().unwrap().iter().find(|row| row["phase"] == "recompute");
+    let ops = data(&corpus, trace, &["ops"]);
+    assert_eq!(ops["ranks"][0]["recompute_kernel_ns"], again.unwrap()["sum_ns"]);
+    assert!(again.unwrap()["sum_ns"].as_i64() > Some(0));
 }
 
 #[test]

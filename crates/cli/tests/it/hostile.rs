@@ -163,9 +163,15 @@ fn neither_depth_nor_a_crowded_instant_costs_more_than_its_events() {
     }
     let folder = Folder::new();
     folder.write("nested.json", nested.to_json()).write("crowd.json", crowd.to_json());
-    for (command, file) in
-        [("critical-path", "@nested.json"), ("analyze", "@nested.json"), ("analyze", "@crowd.json")]
-    {
+    for (command, file) in [
+        ("critical-path", "@nested.json"),
+        ("analyze", "@nested.json"),
+        ("analyze", "@crowd.json"),
+        ("phases", "@nested.json"),
+        ("layers", "@nested.json"),
+        ("stacks", "@nested.json"),
+        ("stacks", "@crowd.json"),
+    ] {
         let begun = std::time::Instant::now();
         assert_eq!(folder.run(&[command, file, "--json"]).exit, 0);
         assert!(begun.elapsed().as_secs() < 20, "{command} {file}: {:?}", begun.elapsed());

@@ -2,8 +2,10 @@
 
 mod answers;
 mod captures;
+mod columns;
 mod convert;
 mod corpus;
+mod export;
 mod failures;
 mod hostile;
 mod hta;

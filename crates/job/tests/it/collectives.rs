@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use gpuscope_analysis::clocks::RankClock;
-use gpuscope_analysis::collectives::{CollectiveRow, CollectivesAnswer};
+use gpuscope_analysis::collectives::{CollectiveRow, CollectivesAnswer, Doing, NodesFrom, Span};
+use gpuscope_analysis::idle::Cause;
 use gpuscope_analysis::{Collectives, Stragglers};
-use gpuscope_testkit::{CollectiveTruth, JOB_START_NS, Plan, Truth};
+use gpuscope_testkit::{CollectiveTruth, JOB_START_NS, Plan, RankTruth, Truth};
 use gpuscope_trace::Code;
 
 use crate::answers::ask;
@@ -34,7 +35,7 @@ fn peers(row: &CollectiveRow) -> Peers {
 fn every_collective_is_matched_as_planted() {
     let all = plans().into_iter().map(|(label, plan)| (label.to_owned(), plan));
     for (label, plan) in all.chain(mixtures().map(|plan| (format!("{plan:?}"), plan))) {
-        let (truth, outcome) = ask(&plan, &Collectives);
+        let (truth, outcome) = ask(&plan, &Collectives::default());
         let planted = planted(&truth);
         // Told apart by the start of the first rank's part: no rank is in two collectives at once.
         let mut found: BTreeMap<(u32, i64), &CollectiveRow> = BTreeMap::new();
@@ -101,7 +102,7 @@ fn clocks_that_are_off_and_drift_are_aligned_to_within_the_half_width() {
     ] {
         for (offset, drift) in [(0, 0), (7_000_000, 0), (-3_000_000_000, 40_000), (250_000, -200_000)] {
             let plan = two_hosts(plan.clone(), offset, drift);
-            let (truth, outcome) = ask(&plan, &Collectives);
+            let (truth, outcome) = ask(&plan, &Collectives::default());
             let answer = &outcome.answer;
             let label = format!("{label}, {offset} ns, {drift} ppb");
             check_alignment(&label, &truth, answer);
@@ -120,7 +121,7 @@ fn clocks_that_are_off_and_drift_are_aligned_to_within_the_half_width() {
 #[test]
 fn ranks_of_one_host_with_clocks_of_their_own_are_told_apart() {
     let plan = Plan::healthy().ranks(4).layers(4).with_clock(2, 9_000_000, 0);
-    let (truth, outcome) = ask(&plan, &Collectives);
+    let (truth, outcome) = ask(&plan, &Collectives::default());
     check_alignment("torn host", &truth, &outcome.answer);
     let messages: Vec<_> = outcome.quality.iter().filter(|entry| entry.code == Code::ClockSkew).collect();
     assert!(messages.iter().any(|entry| entry.message.contains("do not share a clock")), "{messages:#?}");
@@ -133,7 +134,7 @@ fn a_shifted_clock_changes_neither_lateness_nor_aligned_times() {
         [Plan::healthy().with_straggler(9, 130), Plan::healthy().pipeline(2, 4).with_straggler(3, 140)]
     {
         let plans = [0, 1_234_567, -8_000_000_000].map(|offset| two_hosts(plan.clone(), offset, 0));
-        let answers = plans.each_ref().map(|plan| ask(plan, &Collectives).1.answer);
+        let answers = plans.each_ref().map(|plan| ask(plan, &Collectives::default()).1.answer);
         let aligned = |answer: &CollectivesAnswer| -> Vec<(u32, i64)> {
             let mut parts: Vec<_> = answer
                 .collectives
@@ -163,4 +164,138 @@ fn the_straggler_is_found_whatever_the_clocks_say() {
         assert_eq!(truth.latest_rank, Some(11));
         assert_eq!(outcome.answer.latest_rank, Some(11), "{:#?}", outcome.answer.notes);
     }
+}
+
+/// Whole jobs on one host and one clock, so that everything is known to the nanosecond.
+fn on_one_clock() -> impl Iterator<Item = (String, Plan, Truth, CollectivesAnswer)> {
+    let more = [
+        ("deep pipeline", Plan::small().ranks(8).layers(8).pipeline(4, 6)),
+        ("tensor parallel", Plan::small().ranks(4).tensor_parallel(2)),
+        ("both", Plan::small().ranks(8).layers(4).pipeline(2, 3).tensor_parallel(2)),
+    ];
+    let all = plans().into_iter().chain(more).map(|(label, plan)| (label.to_owned(), plan));
+    let mixed = mixtures().map(|plan| (format!("{plan:?}"), Plan { clocks: Vec::new(), ..plan }));
+    all.chain(mixed).filter(|(_, plan)| plan.clocks.is_empty() && plan.ranks <= 8).filter_map(
+        |(label, plan)| {
+            let (truth, outcome) = ask(&plan, &Collectives::default());
+            truth.ranks.iter().all(|rank| rank.written).then_some((label, plan, truth, outcome.answer))
+        },
+    )
+}
+
+/// Waiting and transfer of some parts of a rank.
+fn planted_times(rank: &RankTruth, which: impl Fn(&CollectiveTruth) -> bool) -> (i64, i64) {
+    let parts = rank.collectives.iter().filter(|part| which(part));
+    parts.fold((0, 0), |(wait, transfer), part| {
+        (wait + part.true_wait_ns, transfer + part.true_end_ns - part.last_arrival_true_ns)
+    })
+}
+
+#[test]
+fn waiting_and_transfer_by_purpose_are_the_planted_ones() {
+    for (label, _, truth, answer) in on_one_clock() {
+        for rank in &truth.ranks {
+            let label = format!("{label}, rank {}", rank.rank);
+            let own = || answer.group_ranks.iter().filter(|row| row.rank == rank.rank);
+            let of = |pipeline: bool| {
+                let rows = own().filter(|row| (row.group == "pp") == pipeline);
+                rows.fold((0, 0), |(wait, transfer), row| {
+                    (wait + row.times.wait_ns.0, transfer + row.times.transfer_ns.0)
+                })
+            };
+            assert_eq!(of(true), planted_times(rank, |part| part.peers.is_some()), "{label}");
+            assert_eq!(of(false), planted_times(rank, |part| part.peers.is_none()), "{label}");
+            let exposed: i64 = own().map(|row| row.times.exposed_ns.0).sum();
+            // Collectives of several groups may run at once.
+            if own().count() == 1 {
+                assert_eq!(exposed, rank.total.exposed_comm_ns, "{label}");
+            }
+            assert!(exposed >= rank.total.exposed_comm_ns, "{label}");
+        }
+        let sum = |of: fn(&gpuscope_analysis::collectives::GroupTimes) -> i64| {
+            let ranks: i64 = answer.group_ranks.iter().map(|row| of(&row.times)).sum();
+            (ranks, answer.groups.iter().map(|row| of(&row.times)).sum::<i64>())
+        };
+        for (ranks, groups) in [sum(|t| t.exposed_ns.0), sum(|t| t.wait_ns.0), sum(|t| t.transfer_ns.0)] {
+            assert_eq!(ranks, groups, "{label}");
+        }
+    }
+}
+
+#[test]
+fn bubbles_are_the_planted_waiting_of_each_stage() {
+    let mut pipelines = 0;
+    for (label, plan, truth, answer) in on_one_clock() {
+        let ranks = truth.ranks.len() as u32;
+        let stages = plan.stages.clamp(1, plan.ranks);
+        if stages == 1 {
+            assert!(answer.stages.is_empty(), "{label}");
+            continue;
+        }
+        pipelines += 1;
+        assert_eq!(answer.stages.len(), stages as usize, "{label}");
+        for row in &answer.stages {
+            let of_stage = |rank: &&RankTruth| rank.rank / (ranks / stages) == row.stage;
+            let own: Vec<&RankTruth> = truth.ranks.iter().filter(of_stage).collect();
+            let planted: Vec<_> =
+                own.iter().map(|rank| planted_times(rank, |part| part.peers.is_some())).collect();
+            let sums = (planted.iter().map(|p| p.0).sum::<i64>(), planted.iter().map(|p| p.1).sum::<i64>());
+            assert_eq!((row.wait_ns.0, row.transfer_ns.0), sums, "{label}, stage {}", row.stage);
+            assert_eq!(row.wait_ns, row.wait_sending_ns + row.wait_receiving_ns);
+            assert_eq!(row.ranks, own.iter().map(|rank| rank.rank).collect::<Vec<_>>(), "{label}");
+            assert!(row.transfers > 0 && row.incomplete == 0, "{label}");
+        }
+    }
+    assert!(pipelines > 5);
+}
+
+#[test]
+fn the_late_are_told_and_the_way_they_took_is_accounted_for() {
+    let mut told = 0;
+    for (label, _, truth, answer) in on_one_clock() {
+        for late in &answer.late {
+            let planted = |part: &CollectiveTruth| {
+                part.start_ns == late.start_ns.0
+                    && part.last_rank == late.late_rank
+                    && part.last_behind_ns == late.behind_ns.0
+            };
+            let mut parts = truth.ranks.iter().flat_map(|rank| &rank.collectives);
+            assert!(parts.any(planted), "{label}: {late:#?}");
+            for since in [late.late, late.second] {
+                let sum = since.computation_ns + since.communication_ns + since.host_ns + since.other_ns;
+                assert_eq!(sum, since.since_ns, "{label}");
+                assert!(since.other_ns.0 >= 0, "{label}: {since:?}");
+            }
+            if late.in_step {
+                told += 1;
+                assert_eq!(late.late.since_ns - late.second.since_ns, late.behind_ns, "{label}: {late:#?}");
+            }
+        }
+        assert!(answer.late.is_sorted_by(|a, b| a.behind_ns >= b.behind_ns), "{label}");
+    }
+    assert!(told > 50, "{told}");
+}
+
+#[test]
+fn what_the_late_rank_did_instead_is_what_was_planted() {
+    let plan = Plan::healthy().ranks(4).layers(4);
+    let first = |plan: &Plan| ask(plan, &Collectives::default()).1.answer.late.remove(0);
+    let slow = first(&plan.clone().with_straggler(2, 130));
+    assert_eq!((slow.late_rank, slow.doing, slow.cause), (2, Doing::Computation, None), "{slow:#?}");
+    assert!(slow.event.is_some() && slow.more_ns >= slow.behind_ns, "{slow:#?}");
+    let stalled = first(&plan.with_data_loader_stall(3, 12, 200_000_000));
+    assert_eq!((stalled.late_rank, stalled.step, stalled.doing), (3, Some(12), Doing::Host), "{stalled:#?}");
+    assert_eq!(stalled.cause, Some(Cause::DataLoading), "{stalled:#?}");
+}
+
+#[test]
+fn groups_within_and_between_hosts_are_told_apart() {
+    let plan = Plan { ranks: 16, steps: 1, layers: 2, ..Plan::healthy() }.tensor_parallel(2);
+    let answer = ask(&plan, &Collectives::default()).1.answer;
+    assert_eq!((answer.nodes.from, answer.nodes.count), (NodesFrom::HostNames, Some(2)));
+    let spans: Vec<_> = answer.groups.iter().map(|row| (row.group.as_str(), row.span)).collect();
+    assert!(spans.contains(&("tp", Some(Span::IntraNode))), "{spans:?}");
+    assert!(spans.contains(&("dp", Some(Span::InterNode))), "{spans:?}");
+    let told = ask(&plan, &Collectives { gpus_per_node: Some(1) }).1.answer;
+    assert!(told.collectives.iter().all(|row| row.span == Some(Span::InterNode)));
 }

@@ -26,6 +26,9 @@ impl Shown {
             Unit::Count if largest.abs() >= 1e5 => COUNTS,
             Unit::Percent => return Shown { divisor: 1.0, name: "%" },
             Unit::GigabytesPerSecond => return Shown { divisor: 1.0, name: "GB/s" },
+            Unit::TerabytesPerSecond => return Shown { divisor: 1.0, name: "TB/s" },
+            Unit::Gigaflops => return Shown { divisor: 1.0, name: "GFLOP" },
+            Unit::TeraflopsPerSecond => return Shown { divisor: 1.0, name: "TFLOP/s" },
             Unit::None | Unit::Ratio | Unit::Count => return Shown { divisor: 1.0, name: "" },
         };
         let (name, divisor) =

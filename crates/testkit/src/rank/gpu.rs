@@ -19,7 +19,13 @@ impl RankSim<'_> {
 
     pub(super) fn gpu_of(&self, correlation: u64, start: i64) -> Gpu {
         let launched = (!self.launch_is_lost(correlation)).then_some(start);
-        Gpu { correlation, external: self.open_external(), launched }
+        Gpu {
+            correlation,
+            external: self.open_external(),
+            operator: self.open_operator(),
+            launched,
+            purpose: self.purpose,
+        }
     }
 
     pub(super) fn earliest(&self, stream: Stream) -> i64 {

@@ -23,6 +23,11 @@ impl RankSim<'_> {
             .unwrap_or(0)
     }
 
+    pub(super) fn open_operator(&self) -> u64 {
+        let is_operator = |frame: &&Frame| frame.external > 0 && frame.annotation.is_none();
+        self.frames[self.thread.index()].iter().rev().find(is_operator).map_or(0, |frame| frame.external)
+    }
+
     pub(super) fn open(&mut self, scope: Scope) {
         let start = self.now;
         let thread = self.thread;

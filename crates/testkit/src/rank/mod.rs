@@ -19,6 +19,7 @@ use crate::groups::Groups;
 use crate::memory;
 use crate::plan::{JOB_START_NS, Plan};
 use crate::program::CUDA_EVENTS;
+use crate::purpose::Purpose;
 use crate::rng::{jittered, mix};
 use crate::shapes::Shape;
 
@@ -77,6 +78,7 @@ pub(crate) struct RankSim<'p> {
     step: u32,
     pub(crate) now: i64,
     thread: Thread,
+    purpose: Purpose,
     frames: [Vec<Frame>; 2],
     streams: [StreamState; STREAM_COUNT],
     cuda_events: [Option<CudaEvent>; CUDA_EVENTS],
@@ -130,6 +132,7 @@ impl<'p> RankSim<'p> {
             step: plan.first_step,
             now: JOB_START_NS + 1_000_000 + jittered(40_000, 900, mix(plan.seed ^ u64::from(rank))),
             thread: Thread::Main,
+            purpose: Purpose::NONE,
             frames: [Vec::new(), Vec::new()],
             streams: [StreamState::default(); STREAM_COUNT],
             cuda_events: [None; CUDA_EVENTS],
@@ -202,6 +205,7 @@ impl<'p> RankSim<'p> {
     fn execute(&mut self, action: Action) {
         match action {
             Action::OnThread(thread) => self.thread = thread,
+            Action::For(purpose) => self.purpose = purpose,
             Action::Open(scope) => self.open(scope),
             Action::Close => self.close(),
             Action::Work(ns) => self.work(ns),

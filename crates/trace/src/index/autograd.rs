@@ -89,6 +89,11 @@ impl Autograd {
         self.forward_of.get(&backward).copied()
     }
 
+    /// Every operator that a backward operator undoes, in no order.
+    pub fn forward_operators(&self) -> impl Iterator<Item = Row> {
+        self.backward_of.keys().copied()
+    }
+
     pub fn backward(&self, forward: Row) -> Option<Row> {
         self.backward_of.get(&forward).copied()
     }

@@ -93,7 +93,7 @@ impl Index {
         self.thread_order.get_or_init(|| ThreadOrder::new(trace))
     }
 
-    /// The host events of each thread that have a span, by start, longer ones first.
+    /// The host events of each thread that have a span, by start, longer ones first, then file order.
     pub fn host_threads(&self, trace: &Trace) -> impl Iterator<Item = &[Row]> {
         self.thread_order(trace).threads()
     }

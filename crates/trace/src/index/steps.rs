@@ -6,6 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::class::Class;
+use crate::serving::ServingStep;
 use crate::time::Ns;
 use crate::trace::{Row, Trace};
 
@@ -17,7 +18,7 @@ pub enum StepOrigin {
     Recorded,
     /// A marker that the user named.
     Marker,
-    /// `Optimizer.step#…`, or an annotation that repeats: a guess.
+    /// Steps of an inference server, `Optimizer.step#…`, or an annotation that repeats: a guess.
     Inferred,
 }
 
@@ -82,9 +83,14 @@ impl Steps {
         steps
     }
 
-    /// A guess for traces without recorded steps: from one `Optimizer.step#…` to the next, else from one
-    /// occurrence of the annotation that covers most time among those that repeat on one thread.
+    /// A guess for traces without recorded steps: from one step of an inference server to the next, else from one
+    /// `Optimizer.step#…`, else from one occurrence of the annotation that covers most time among those that
+    /// repeat on one thread.
     pub(super) fn inferred(trace: &Trace) -> Steps {
+        let serving = Steps::serving(trace);
+        if serving.len() >= 2 {
+            return serving;
+        }
         let optimizer = Steps::named(trace, StepOrigin::Inferred, |name| name.starts_with("Optimizer.step#"));
         if optimizer.len() >= 2 {
             return optimizer.stretched();
@@ -106,6 +112,26 @@ impl Steps {
             }
             None => Steps { steps: Vec::new(), origin: StepOrigin::Inferred },
         }
+    }
+
+    /// From one annotation of an inference server to the next; see [`ServingStep`].
+    pub fn serving(trace: &Trace) -> Steps {
+        let is_step = |name: &str| ServingStep::parse(name).is_some();
+        Steps::named(trace, StepOrigin::Inferred, is_step).outermost().stretched()
+    }
+
+    /// Leaves out steps that lie within another: a server and the model it runs may both name theirs.
+    fn outermost(mut self) -> Steps {
+        let mut until = Ns(i64::MIN);
+        self.steps.retain(|step| {
+            let is_inside = step.end <= until && step.start < until;
+            until = until.max(step.end);
+            !is_inside
+        });
+        for (number, step) in self.steps.iter_mut().enumerate() {
+            step.number = number as i64;
+        }
+        self
     }
 
     /// Lets each step last until the next begins.

@@ -14,6 +14,7 @@ mod page;
 mod page_shell;
 pub mod parquet;
 mod places;
+pub mod section;
 pub mod summary;
 pub mod terminal;
 mod text;

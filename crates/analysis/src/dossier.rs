@@ -5,6 +5,8 @@
 mod median_step;
 mod numbers;
 mod per_step;
+#[cfg(test)]
+mod tests;
 
 use gpuscope_table::{Table, Tabular};
 use gpuscope_trace::{Quality, View};

@@ -145,6 +145,7 @@ impl<'a> Output<'a> {
     pub(crate) fn style(&self, console: &Console<'_>) -> Style {
         Style {
             width: console.terminal.width,
+            pictures: console.terminal.pictures,
             color: match self.color {
                 Color::Auto => console.terminal.color,
                 Color::Always => true,

@@ -15,6 +15,8 @@ use crate::text;
 pub struct Style {
     pub width: usize,
     pub color: bool,
+    /// Bars and sparklines can be shown.
+    pub pictures: bool,
 }
 
 /// Entries about the data shown below a table; the rest is counted.
@@ -204,7 +206,7 @@ mod tests {
         let tables = [table()];
         let page = Page { command: "kernels", inputs: vec![input], quality: &quality, tables: &tables, figures: &[] };
         let mut out = Vec::new();
-        write(&page, Style { width, color }, &mut out).unwrap();
+        write(&page, Style { width, color, pictures: true }, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

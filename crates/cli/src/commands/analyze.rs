@@ -84,6 +84,7 @@ pub(crate) fn show(
         headline: headline(outcome, &paths),
         verdict: answer.verdict.clone(),
         figures: figures(answer),
+        course: course(answer),
         bar: bar(answer),
         lists: vec![findings(answer, &paths), kernels(answer), collectives(answer)],
         closing: closing(outcome, report, &paths),
@@ -124,6 +125,15 @@ fn figures(answer: &AnalyzeAnswer) -> String {
         parts.push("steps are inferred".to_owned());
     }
     parts.join(" · ")
+}
+
+/// The time from step to step, on the rank whose step time is the median.
+fn course(answer: &AnalyzeAnswer) -> Vec<f64> {
+    let mut ranks: Vec<_> = answer.breakdown.ranks.iter().filter(|rank| rank.step_time_ns.is_some()).collect();
+    ranks.sort_by_key(|rank| rank.step_time_ns);
+    let Some(median) = ranks.len().checked_sub(1).map(|last| ranks[last / 2]) else { return Vec::new() };
+    let steps = if median.steps.is_empty() { &median.inferred_steps } else { &median.steps };
+    steps.iter().filter_map(|step| Some(step.period_ns?.as_f64())).collect()
 }
 
 fn bar(answer: &AnalyzeAnswer) -> Vec<Share> {

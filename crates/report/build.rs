@@ -17,7 +17,7 @@ const PAGES: [(&str, &str); 2] = [("report", "report/main.js"), ("timeline", "ti
 fn main() {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    println!("cargo::rerun-if-changed={}", web.display());
+    println!("cargo::rerun-if-changed=build.rs");
     for (page, entry) in PAGES {
         let mut script = Script::default();
         script.add(&web.join(entry));
@@ -57,6 +57,7 @@ impl Script {
             return;
         }
         self.added.push(module.clone());
+        println!("cargo::rerun-if-changed={}", module.display());
         let source = fs::read_to_string(&module).expect("canonical paths exist");
         let (imports, body) = split(&source);
         for import in imports {

@@ -31,6 +31,7 @@ export class TimelinePage {
     this.panel = byId("details");
     this.found = byId("found");
     this.input = /** @type {HTMLInputElement} */ (byId("find"));
+    this.keys = /** @type {HTMLDialogElement} */ (byId("keys"));
     this.painter = new Painter(this.canvas, this.state, this.layout);
     this.minimap = new Minimap(/** @type {HTMLCanvasElement} */ (byId("minimap")), timeline, this.state);
     this.redraw = oncePerFrame(() => this.draw());
@@ -114,7 +115,8 @@ export class TimelinePage {
 
   /** @param {WheelEvent} event */
   onWheel(event) {
-    const sideways = event.shiftKey ? event.deltaY : event.deltaX;
+    // With Shift, some systems turn the wheel sideways themselves.
+    const sideways = event.deltaX || (event.shiftKey ? event.deltaY : 0);
     if (event.ctrlKey || event.metaKey) {
       event.preventDefault();
       const x = Math.max(event.clientX - this.canvas.getBoundingClientRect().left, GUTTER);
@@ -229,6 +231,8 @@ export class TimelinePage {
   /** @param {KeyboardEvent} event */
   onKey(event) {
     if (event.ctrlKey || event.metaKey || event.altKey || event.target === this.input || !this.inSight) return;
+    // The list of keys closes by itself, or as it was opened.
+    if (this.keys.open && event.key !== "?") return;
     const middle = (this.state.from + this.state.to) / 2;
     /** @type {Record<string, () => void>} */
     const keys = {
@@ -337,9 +341,8 @@ export class TimelinePage {
   }
 
   help() {
-    const dialog = /** @type {HTMLDialogElement} */ (byId("keys"));
-    if (dialog.open) dialog.close();
-    else dialog.showModal();
+    if (this.keys.open) this.keys.close();
+    else this.keys.showModal();
   }
 }
 

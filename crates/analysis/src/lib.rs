@@ -5,6 +5,7 @@ pub mod analyze;
 pub mod annotations;
 pub mod bandwidth;
 pub mod breakdown;
+pub mod charts;
 pub mod clocks;
 pub mod collectives;
 pub mod counters;

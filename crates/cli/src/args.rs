@@ -183,6 +183,9 @@ pub(crate) enum Command {
     /// When did what run: host and GPU activity; with -o timeline.html every event to look at
     #[command(after_help = examples::TIMELINE)]
     Timeline(Asked),
+    /// One chart as a picture: bars, pies, box plots, heat maps, courses over time; --list names them
+    #[command(after_help = examples::PLOT)]
+    Plot(PlotArgs),
     /// Each collective over all ranks: waiting and transfer apart, bandwidth, who came last and why
     #[command(after_help = examples::COLLECTIVES)]
     Collectives {
@@ -263,6 +266,29 @@ pub(crate) struct Asked {
     pub reading: ReadingArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct PlotArgs {
+    /// Which chart
+    #[arg(value_name = "NAME", required_unless_present = "list")]
+    pub name: Option<String>,
+    /// Traces: files, folders, globs, tar or zip archives, or `-` for standard input
+    #[arg(required_unless_present = "list", value_name = "TRACE", value_parser = NonEmptyStringValueParser::new())]
+    pub traces: Vec<String>,
+    /// Name all charts and say what they show
+    #[arg(long)]
+    pub list: bool,
+    /// Where to; the extension decides: .svg .png .pdf, or .html to look into
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Draw so many bars or slices, the rest as one or not at all
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub top: Option<u32>,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
 }
 
 #[derive(Debug, Args)]

@@ -89,6 +89,13 @@ Examples:
   gpuscope patterns traces/ --rank 0
   gpuscope patterns rank0.json.gz --operator aten::linear --min-pattern-len 2";
 
+pub(crate) const PLOT: &str = "\
+Examples:
+  gpuscope plot --list                                  every chart, and what it shows
+  gpuscope plot bottlenecks traces/ -o bottlenecks.png
+  gpuscope plot queue rank0.json.gz --step 3 -o queue.svg
+  gpuscope plot breakdown traces/ -o breakdown.html     a page to look into";
+
 pub(crate) const OP_KERNELS: &str = "\
 Examples:
   gpuscope op-kernels rank0.json.gz

@@ -7,6 +7,7 @@
 mod archive;
 mod budget;
 mod captures;
+mod charts;
 pub mod convert;
 mod each;
 mod error;
@@ -19,6 +20,7 @@ mod run;
 mod source;
 mod unselected;
 
+pub use charts::ChartOptions;
 pub use error::{Error, plain};
 pub use load::Progress;
 pub use run::{InputInfo, JobOptions, Outcome, Run, worst};

@@ -14,8 +14,15 @@ const MOST_RANKS: usize = 8;
 
 impl Pictured for KernelsAnswer {
     fn figures(&self) -> Vec<Figure> {
-        let mut figures = vec![self.types_pie(), self.bottlenecks()];
-        figures.extend(self.top_kernels());
+        self.figures_of_top(None)
+    }
+}
+
+impl KernelsAnswer {
+    /// With so many bars and slices, rather than as many as are easily told apart.
+    pub fn figures_of_top(&self, top: Option<usize>) -> Vec<Figure> {
+        let mut figures = vec![self.types_pie(), self.bottlenecks(top.unwrap_or(MOST_BARS))];
+        figures.extend(self.top_kernels(top.unwrap_or(MOST_SLICES)));
         figures.extend(KernelType::ALL.into_iter().map(|kind| self.across_ranks(kind)));
         figures.retain(|figure| !figure.is_empty());
         figures
@@ -80,9 +87,9 @@ impl KernelsAnswer {
         names
     }
 
-    fn bottlenecks(&self) -> Figure {
+    fn bottlenecks(&self, most: usize) -> Figure {
         let names = self.names();
-        let top = &names[..names.len().min(MOST_BARS)];
+        let top = &names[..names.len().min(most)];
         let bar = |kind: KernelType| {
             let values = top.iter().map(|name| (name.kind == kind).then_some(name.sum)).collect();
             let notes = top.iter().map(|name| format!("{} launches", name.count)).collect();
@@ -118,7 +125,7 @@ impl KernelsAnswer {
     }
 
     /// The largest of each kind, for each rank.
-    fn top_kernels(&self) -> Vec<Figure> {
+    fn top_kernels(&self, most: usize) -> Vec<Figure> {
         let mut ranks: Vec<u32> = self.kernels.iter().map(|row| row.rank).collect();
         ranks.sort_unstable();
         ranks.dedup();
@@ -126,7 +133,7 @@ impl KernelsAnswer {
             let pies = KernelType::ALL.into_iter().filter_map(|kind| {
                 let rows: Vec<&KernelRow> =
                     self.kernels.iter().filter(|row| row.rank == rank && row.kernel_type == kind).collect();
-                (!rows.is_empty()).then(|| Panel::pie(slices(&rows), Unit::Ns).titled(kind.label()))
+                (!rows.is_empty()).then(|| Panel::pie(slices(&rows, most), Unit::Ns).titled(kind.label()))
             });
             let title = format!("Top kernels of each kind, rank {rank}");
             pies.fold(None, |figure: Option<Figure>, pie| {
@@ -169,14 +176,14 @@ impl KernelsAnswer {
 }
 
 /// The first few, and the rest as one.
-fn slices(rows: &[&KernelRow]) -> Vec<Slice> {
+fn slices(rows: &[&KernelRow], most: usize) -> Vec<Slice> {
     let slice = |(i, row): (usize, &&KernelRow)| Slice {
         name: row.name.clone(),
         value: row.sum_ns.as_f64(),
         hue: Hue::Nth(i),
     };
-    let mut slices: Vec<Slice> = rows.iter().enumerate().take(MOST_SLICES).map(slice).collect();
-    let rest: f64 = rows.iter().skip(MOST_SLICES).map(|row| row.sum_ns.as_f64()).sum();
+    let mut slices: Vec<Slice> = rows.iter().enumerate().take(most).map(slice).collect();
+    let rest: f64 = rows.iter().skip(most).map(|row| row.sum_ns.as_f64()).sum();
     if rest > 0.0 {
         slices.push(Slice { name: "others".to_owned(), value: rest, hue: Hue::Idle });
     }

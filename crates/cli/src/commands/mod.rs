@@ -26,6 +26,7 @@ mod ops;
 mod overlap;
 mod patterns;
 mod phases;
+mod plot;
 mod queue;
 mod stacks;
 mod stragglers;
@@ -80,6 +81,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::CriticalPath { asked, annotation, instance } => {
             critical_path::run(&asked, annotation, instance, console)
         }
+        Command::Plot(asked) => plot::run(&asked, console),
         Command::Collectives { asked, gpus_per_node } => collectives::run(&asked, gpus_per_node, console),
         Command::Stragglers(asked) => stragglers::run(&asked, console),
         Command::Inference { asked, capture } => inference::run(&asked, &capture, console),

@@ -38,6 +38,11 @@ const PANEL_HEIGHT: f64 = 300.0;
 const ROW_HEIGHT: f64 = 24.0;
 
 pub fn draw(figure: &Figure, dress: &Dress) -> String {
+    drawn(figure, dress, 0.0).0
+}
+
+/// That far from the top of the sheet, and how high it is.
+fn drawn(figure: &Figure, dress: &Dress, from: f64) -> (String, f64) {
     let mut paper = Paper::new(dress.ink);
     let mut top = 8.0;
     if dress.titled {
@@ -64,7 +69,23 @@ pub fn draw(figure: &Figure, dress: &Dress) -> String {
         }
     };
     let description = if figure.summary.is_empty() { &figure.title } else { &figure.summary };
-    paper.finish(dress.width, bottom - GAP + 12.0, dress.background, &figure.title, description)
+    let place = Rect { x: 0.0, y: from, width: dress.width, height: (bottom - GAP + 12.0).ceil() };
+    (paper.finish(place, dress.background, &figure.title, description), place.height)
+}
+
+/// Several figures below one another; one alone as it is.
+pub fn sheet(figures: &[Figure], dress: &Dress) -> String {
+    if let [only] = figures {
+        return draw(only, dress);
+    }
+    let (mut body, mut top) = (String::new(), 0.0);
+    for figure in figures {
+        let (picture, height) = drawn(figure, dress, top);
+        body.push_str(&picture);
+        top += height;
+    }
+    let title = figures.first().map_or("", |figure| &figure.title);
+    paper::document(Rect { x: 0.0, y: 0.0, width: dress.width, height: top }, title, &body)
 }
 
 fn height(panel: &Panel, panels: usize) -> f64 {

@@ -134,25 +134,31 @@ impl Paper {
 
     pub(super) fn finish(
         self,
-        width: f64,
-        height: f64,
+        place: Rect,
         background: Option<&str>,
         title: &str,
         description: &str,
     ) -> String {
+        let Rect { width, height, .. } = place;
         let below = background.map_or(String::new(), |color| {
-            format!("<rect width=\"100%\" height=\"100%\" fill=\"{color}\"/>\n")
+            format!("<rect width=\"{width:.0}\" height=\"{height:.0}\" fill=\"{color}\"/>\n")
         });
-        format!(
-            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
-             height=\"{height:.0}\" role=\"img\" \
-             font-family=\"system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif\">\n\
-             <title>{}</title>\n<desc>{}</desc>\n{below}{}</svg>\n",
-            Escaped(title),
-            Escaped(description),
-            self.body
-        )
+        let described = format!("<desc>{}</desc>\n{below}{}", Escaped(description), self.body);
+        document(place, title, &described)
     }
+}
+
+/// A picture, or a part of one that begins further down.
+pub(super) fn document(place: Rect, title: &str, body: &str) -> String {
+    let Rect { y, width, height, .. } = place;
+    let down = if y > 0.0 { format!(" y=\"{y:.0}\"") } else { String::new() };
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\"{down} viewBox=\"0 0 {width:.0} {height:.0}\" width=\"{width:.0}\" \
+         height=\"{height:.0}\" role=\"img\" \
+         font-family=\"system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif\">\n\
+         <title>{}</title>\n{body}</svg>\n",
+        Escaped(title)
+    )
 }
 
 /// Ends an element, with what is said when it is pointed at.

@@ -1,0 +1,92 @@
+//! `gpuscope plot`: one chart as a picture.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use gpuscope_analysis::charts::{self, CHARTS, Chart};
+use gpuscope_figure::Figure;
+use gpuscope_job::{ChartOptions, Run};
+use gpuscope_report::chart::svg::{self, Dress};
+use gpuscope_report::figure_page;
+
+use super::options_of;
+use crate::Console;
+use crate::args::PlotArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::{spare, unwritable, writable};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Html,
+    Svg,
+}
+
+pub(crate) fn run(asked: &PlotArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    if asked.list {
+        return list(console);
+    }
+    let name = asked.name.as_deref().unwrap_or_default();
+    let chart = chart(name)?;
+    let file = asked.output.as_deref().ok_or_else(|| {
+        Failure::usage(
+            format!("plot {name}: a picture needs a file"),
+            &format!("-o {name}.png; .svg, .pdf and .html are drawn, too"),
+        )
+    })?;
+    let format = format(file)?;
+    writable(file, false)?;
+    let run = Run::open(&asked.traces, options_of(&asked.selection, &asked.reading, console)?)?;
+    spare(file, |file| run.reads(file))?;
+    let figures = run.chart(chart, &ChartOptions { top: asked.top.map(|top| top as usize) })?.answer;
+    if figures.is_empty() {
+        return Err(Failure::usage(
+            format!("plot {}: there is nothing to draw in {}", chart.name, asked.traces.join(" ")),
+            chart.needs(),
+        ));
+    }
+    let write = || {
+        let mut out = BufWriter::new(File::create(file)?);
+        draw(&figures, format, &asked.traces.join(" "), &mut out)?;
+        out.flush()
+    };
+    write().map_err(|source| unwritable(file, source))?;
+    Ok(Exit::DONE)
+}
+
+fn draw(figures: &[Figure], format: Format, about: &str, out: &mut impl Write) -> std::io::Result<()> {
+    match format {
+        Format::Html => figure_page::write(figures, about, out),
+        Format::Svg => out.write_all(svg::sheet(figures, &Dress::FILE).as_bytes()),
+    }
+}
+
+fn list(console: &mut Console<'_>) -> Result<Exit, Failure> {
+    let widest = CHARTS.iter().map(|chart| chart.name.len()).max().unwrap_or(0);
+    for chart in CHARTS {
+        writeln!(console.out, "{:widest$}  {}", chart.name, chart.shows)?;
+    }
+    Ok(Exit::DONE)
+}
+
+fn chart(name: &str) -> Result<&'static Chart, Failure> {
+    charts::named(name).map_err(|near| {
+        let hint = match near.as_slice() {
+            [] => "gpuscope plot --list names all charts".to_owned(),
+            near => format!("is it {}? gpuscope plot --list names all charts", near.join(" or ")),
+        };
+        Failure::usage(format!("plot {name}: there is no such chart"), &hint)
+    })
+}
+
+fn format(file: &Path) -> Result<Format, Failure> {
+    let extension = file.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    match extension.as_deref() {
+        Some("html" | "htm") => Ok(Format::Html),
+        Some("svg") => Ok(Format::Svg),
+        _ => Err(Failure::usage(
+            format!("-o {}: the extension says no kind of picture", file.display()),
+            "use .svg, .png, .pdf or .html",
+        )),
+    }
+}

@@ -37,7 +37,8 @@ fn plotly(out: &Path) {
     deflate.write_all(library.as_bytes()).expect("memory is enough");
     let deflated = deflate.finish().expect("memory is enough");
     fs::write(out.join("plotly.deflate"), deflated).expect("the build folder can be written");
-    let hash = base64::Engine::encode(&base64::engine::general_purpose::STANDARD, sha2::Sha256::digest(library));
+    let hash =
+        base64::Engine::encode(&base64::engine::general_purpose::STANDARD, sha2::Sha256::digest(library));
     fs::write(out.join("plotly.sha256"), hash).expect("the build folder can be written");
 }
 

@@ -30,13 +30,25 @@ const fn chart(name: &'static str, source: Source, shows: &'static str) -> Chart
 
 /// In the order in which people ask.
 pub const CHARTS: &[Chart] = &[
-    chart("breakdown", From::Breakdown, "Computation, exposed communication and copies, idle: bars for each rank"),
+    chart(
+        "breakdown",
+        From::Breakdown,
+        "Computation, exposed communication and copies, idle: bars for each rank",
+    ),
     chart("steps", From::Breakdown, "How long each step took on each rank, as a heat map"),
-    chart("temporal", From::Temporal, "Share of time spent computing, on something else, idle: bars for each rank"),
+    chart(
+        "temporal",
+        From::Temporal,
+        "Share of time spent computing, on something else, idle: bars for each rank",
+    ),
     chart("kernel_types", From::Kernels, "Computation, communication, memory and their overlaps, as a pie"),
     chart("bottlenecks", From::Kernels, "The kernels that take most, and mean duration against launches"),
     chart("top_kernels", From::Kernels, "The largest kernels of each kind, as pies for each rank"),
-    chart("computation_across_ranks", From::Kernels, "Mean, least and most of the largest computation on each rank"),
+    chart(
+        "computation_across_ranks",
+        From::Kernels,
+        "Mean, least and most of the largest computation on each rank",
+    ),
     chart("communication_across_ranks", From::Kernels, "The same of the largest communication"),
     chart("memory_across_ranks", From::Kernels, "The same of the largest copy or set"),
     chart("overlap", From::Overlap, "How much communication hides behind computation: bars for each rank"),
@@ -67,7 +79,9 @@ impl Chart {
     /// What has to be recorded for there to be anything to draw.
     pub fn needs(&self) -> &'static str {
         match self.name {
-            "steps" => "steps are marked by prof.step() after each iteration, or by annotations and --step-marker",
+            "steps" => {
+                "steps are marked by prof.step() after each iteration, or by annotations and --step-marker"
+            }
             "communication_across_ranks" | "overlap" => {
                 "communication kernels appear in traces of distributed jobs that use NCCL or RCCL"
             }
@@ -94,7 +108,7 @@ pub fn named(name: &str) -> Result<&'static Chart, Vec<&'static str>> {
         .map(|chart| (distance(&wanted, chart.name), chart.name))
         .filter(|(distance, name)| name.contains(&wanted) || *distance <= 1 + wanted.len() / 3)
         .collect();
-    near.sort();
+    near.sort_unstable();
     Err(near.into_iter().take(3).map(|(_, name)| name).collect())
 }
 

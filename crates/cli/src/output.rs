@@ -104,7 +104,11 @@ impl<'a> Output<'a> {
     }
 
     /// The page of a whole run.
-    pub(crate) fn write_report(&self, command: &str, outcome: &Outcome<DossierAnswer>) -> Result<(), Failure> {
+    pub(crate) fn write_report(
+        &self,
+        command: &str,
+        outcome: &Outcome<DossierAnswer>,
+    ) -> Result<(), Failure> {
         let Some(path) = self.file else { return Ok(()) };
         let page = Page {
             command,

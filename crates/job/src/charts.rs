@@ -24,9 +24,7 @@ impl Run {
             Source::Breakdown => self.pictured(&Breakdown::default()),
             Source::CriticalPath => self.pictured(&CriticalPath::default()),
             Source::Idle => self.pictured(&Idle::default()),
-            Source::Kernels => {
-                self.drawn(&Kernels::default(), |answer| answer.figures_of_top(options.top))
-            }
+            Source::Kernels => self.drawn(&Kernels::default(), |answer| answer.figures_of_top(options.top)),
             Source::Overlap => self.pictured(&Overlap),
             Source::Queue => self.pictured(&Queue { series: true, ..Queue::default() }),
             Source::Temporal => self.pictured(&Temporal),

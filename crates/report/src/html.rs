@@ -11,6 +11,8 @@ mod tables;
 
 use std::io::{self, Write};
 
+use gpuscope_figure::Figure;
+
 use crate::page::Page;
 use crate::page_shell::{Script, Shell};
 use crate::text;
@@ -50,6 +52,19 @@ pub fn write(page: &Page<'_>, out: impl Write) -> io::Result<()> {
     inputs(page, &mut body)?;
     body.extend(b"</main>\n");
     shell(&title, &body, charts, Vec::new()).write(out)
+}
+
+/// Charts and nothing else; `about` says what was drawn.
+pub fn write_figures(figures: &[Figure], about: &str, out: impl Write) -> io::Result<()> {
+    let mut body = Vec::new();
+    write!(body, "<main class=\"column\">\n<p class=\"soft\">{}</p>\n", escaped(&text::one_line(about)))?;
+    let mut charts = Charts::default();
+    for figure in figures {
+        charts.write(figure, &mut body)?;
+    }
+    body.extend(b"</main>\n");
+    let title = figures.first().map_or("gpuscope", |figure| &figure.title);
+    shell(title, &body, charts, Vec::new()).write(out)
 }
 
 /// With the library for charts only where there are any.

@@ -3,7 +3,6 @@
 pub mod chart;
 pub mod columns;
 pub mod csv;
-pub mod figure_page;
 pub mod flame;
 pub mod html;
 pub mod json;

@@ -31,7 +31,8 @@ impl Section {
 
     /// The tables of these names that have rows.
     fn listed(mut self, answer: &impl Tabular, names: &[&str]) -> Section {
-        let tables = answer.tables().into_iter().filter(|table| names.contains(&table.name) && table.rows() > 0);
+        let tables =
+            answer.tables().into_iter().filter(|table| names.contains(&table.name) && table.rows() > 0);
         self.tables.extend(tables);
         self
     }
@@ -56,7 +57,11 @@ fn ranks(dossier: &DossierAnswer) -> Section {
     let answer = &dossier.analyze;
     let step = &answer.step;
     let several = answer.breakdown.ranks.len() > 1;
-    let question = if several { "Where did the GPUs' time go, and do ranks differ?" } else { "Where did the GPU's time go?" };
+    let question = if several {
+        "Where did the GPUs' time go, and do ranks differ?"
+    } else {
+        "Where did the GPU's time go?"
+    };
     let says = match (several, step.median_ns) {
         (true, Some(_)) => format!("Step times of the ranks differ by {:.1} %.", step.spread_pct),
         _ => format!("{:.1} % of the time was computation.", step.computation_pct),
@@ -118,7 +123,9 @@ fn collectives(dossier: &DossierAnswer) -> Section {
     let waited: Ns = answer.collectives.groups.iter().map(|group| group.times.wait_ns).sum();
     let all: Ns = answer.collectives.groups.iter().map(|group| group.times.comm_ns).sum();
     let says = match answer.top_collectives.first() {
-        None if answer.collectives.summary.is_empty() => "There are no collectives in these traces.".to_owned(),
+        None if answer.collectives.summary.is_empty() => {
+            "There are no collectives in these traces.".to_owned()
+        }
         _ => format!("{:.1} % of the time in collectives was waiting for other ranks.", waited.pct_of(all)),
     };
     Section::new("collectives", "What did communication cost?", says)

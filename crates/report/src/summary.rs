@@ -113,7 +113,8 @@ fn sparkline(values: &[f64]) -> String {
 
 /// The same as the bar in words.
 fn shares(shares: &[Share]) -> String {
-    let said: Vec<String> = shares.iter().map(|share| format!("{} {:.1} %", share.label, share.pct)).collect();
+    let said: Vec<String> =
+        shares.iter().map(|share| format!("{} {:.1} %", share.label, share.pct)).collect();
     said.join(" · ")
 }
 
@@ -203,6 +204,7 @@ mod tests {
             headline: "a".repeat(200),
             verdict: "word ".repeat(100),
             figures: "b".repeat(200),
+            course: Vec::new(),
             bar: vec![share(20.0), share(80.0)],
             lists: vec![List {
                 title: "Things".to_owned(),

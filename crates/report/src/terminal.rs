@@ -204,7 +204,13 @@ mod tests {
             bytes: 6_789_000,
         };
         let tables = [table()];
-        let page = Page { command: "kernels", inputs: vec![input], quality: &quality, tables: &tables, figures: &[] };
+        let page = Page {
+            command: "kernels",
+            inputs: vec![input],
+            quality: &quality,
+            tables: &tables,
+            figures: &[],
+        };
         let mut out = Vec::new();
         write(&page, Style { width, color, pictures: true }, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -232,7 +238,8 @@ mod tests {
         let rows = ["<script>|alert</script>"];
         let tables =
             [Table::of("t", "T & U", &rows).text("name", "a \"doc\"", |row| (*row).to_owned()).build()];
-        let page = Page { command: "kernels", inputs: Vec::new(), quality: &[], tables: &tables, figures: &[] };
+        let page =
+            Page { command: "kernels", inputs: Vec::new(), quality: &[], tables: &tables, figures: &[] };
         let mut out = Vec::new();
         crate::html::write(&page, &mut out).unwrap();
         insta::assert_snapshot!("html", String::from_utf8(out).unwrap());

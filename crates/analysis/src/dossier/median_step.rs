@@ -196,7 +196,8 @@ pub(super) fn merge(mut ranks: Vec<RankStep>, collectives: &CollectivesAnswer) -
     let mut known: FxHashMap<(Ns, Ns), (Ns, Option<String>)> = FxHashMap::default();
     for row in &collectives.collectives {
         for part in row.ranks.iter().filter(|part| part.rank == chosen.rank) {
-            let purpose = row.group_description.as_deref().filter(|text| !text.is_empty() && *text != "undefined");
+            let purpose =
+                row.group_description.as_deref().filter(|text| !text.is_empty() && *text != "undefined");
             let group = purpose.or(row.group.as_deref()).map(str::to_owned);
             known.insert((part.start_ns, part.dur_ns), (part.wait_low_ns, group));
         }
@@ -204,8 +205,7 @@ pub(super) fn merge(mut ranks: Vec<RankStep>, collectives: &CollectivesAnswer) -
     let mut parts: Vec<StepPart> =
         chosen.own.iter().map(|(what, ns)| StepPart { what: *what, group: None, ns: *ns }).collect();
     for Exposed { collective, piece } in &chosen.exposed {
-        let (wait, group) =
-            known.get(&(collective.start, collective.len())).cloned().unwrap_or_default();
+        let (wait, group) = known.get(&(collective.start, collective.len())).cloned().unwrap_or_default();
         let until = collective.start + wait;
         let waiting = (piece.end.min(until) - piece.start).max(Ns::ZERO);
         add(&mut parts, What::Waiting, group.clone(), waiting);

@@ -82,7 +82,7 @@ fn busy(ranks: &[RankBreakdown], steps: &[StepTimes]) -> KeyNumber {
 
 fn exposed(ranks: &[RankBreakdown], steps: &[StepTimes]) -> KeyNumber {
     let mut number =
-        share("exposed_comm", "Exposed communication", ranks, steps, Worse::More, |times| times.exposed_comm_ns);
+        share("exposed_comm", "Exposed comm", ranks, steps, Worse::More, |times| times.exposed_comm_ns);
     if ranks.iter().all(|rank| rank.total.comm_ns == Ns::ZERO) {
         number.note = Some("no communication".to_owned());
         number.worst = None;
@@ -165,8 +165,8 @@ fn memory(answer: &DossierAnswer) -> KeyNumber {
 fn mfu(answer: &DossierAnswer) -> KeyNumber {
     let all = &answer.ops.mfu.all;
     let note = match all.mfu_pct {
-        Some(_) if all.at_least => format!("at least: {:.0} % of compute has a known size", all.coverage_pct),
-        Some(_) => format!("{:.0} % of compute has a known size", all.coverage_pct),
+        Some(_) if all.at_least => format!("at least; {:.0} % of compute counted", all.coverage_pct),
+        Some(_) => format!("{:.0} % of compute counted", all.coverage_pct),
         None if all.model_flops == 0 => "no shapes: record_shapes=True".to_owned(),
         None => "GPU not recognised: ops --gpu NAME".to_owned(),
     };

@@ -129,7 +129,8 @@ fn figures(answer: &AnalyzeAnswer) -> String {
 
 /// The time from step to step, on the rank whose step time is the median.
 fn course(answer: &AnalyzeAnswer) -> Vec<f64> {
-    let mut ranks: Vec<_> = answer.breakdown.ranks.iter().filter(|rank| rank.step_time_ns.is_some()).collect();
+    let mut ranks: Vec<_> =
+        answer.breakdown.ranks.iter().filter(|rank| rank.step_time_ns.is_some()).collect();
     ranks.sort_by_key(|rank| rank.step_time_ns);
     let Some(median) = ranks.len().checked_sub(1).map(|last| ranks[last / 2]) else { return Vec::new() };
     let steps = if median.steps.is_empty() { &median.inferred_steps } else { &median.steps };

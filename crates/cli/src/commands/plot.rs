@@ -8,7 +8,7 @@ use gpuscope_analysis::charts::{self, CHARTS, Chart};
 use gpuscope_figure::Figure;
 use gpuscope_job::{ChartOptions, Run};
 use gpuscope_report::chart::svg::{self, Dress};
-use gpuscope_report::figure_page;
+use gpuscope_report::html;
 
 use super::options_of;
 use crate::Console;
@@ -56,7 +56,7 @@ pub(crate) fn run(asked: &PlotArgs, console: &mut Console<'_>) -> Result<Exit, F
 
 fn draw(figures: &[Figure], format: Format, about: &str, out: &mut impl Write) -> std::io::Result<()> {
     match format {
-        Format::Html => figure_page::write(figures, about, out),
+        Format::Html => html::write_figures(figures, about, out),
         Format::Svg => out.write_all(svg::sheet(figures, &Dress::FILE).as_bytes()),
     }
 }

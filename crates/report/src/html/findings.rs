@@ -64,7 +64,10 @@ pub(super) fn list(
         (worth > 1, dossier.analyze.joint_gain_ns, dossier.analyze.joint_gain_pct)
     {
         let (worth, saved) = (worth.min(3), units::duration(ns.0));
-        writeln!(out, "<p>The first {worth} together save {saved}, {pct:.0} % of a step: gains overlap.</p>")?;
+        writeln!(
+            out,
+            "<p>The first {worth} together save {saved}, {pct:.0} % of a step: gains overlap.</p>"
+        )?;
     }
     if rest.is_empty() {
         return Ok(());
@@ -87,11 +90,11 @@ fn write_finding(
     page: &Page<'_>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    write!(out, "<li data-finding=\"{}\"><b>{}</b>", escaped(finding.id), escaped(&finding.title))?;
+    write!(out, "<li data-finding=\"{}\"><b>{}</b>", escaped(finding.id), escaped(&capital(&finding.title)))?;
     if let (Some(ns), Some(pct)) = (finding.gain_ns, finding.gain_pct) {
         write!(out, " <span class=\"gain\">saves {} · {pct:.1} %</span>", units::duration(ns.0))?;
     }
-    writeln!(out, "\n<p>{}</p>", escaped(finding.advice))?;
+    writeln!(out, "\n<p>{}</p>", escaped(&sentence(finding.advice)))?;
     let caveat = finding.caveat.as_ref().map(|caveat| format!(": {caveat}")).unwrap_or_default();
     writeln!(
         out,
@@ -109,11 +112,23 @@ fn write_finding(
             escaped(&inputs)
         )?;
     }
-    write!(out, "<p><code>{} {}</code></p></li>\n", escaped(&finding.command), escaped(&inputs))
+    writeln!(out, "<p><code>{} {}</code></p></li>", escaped(&finding.command), escaped(&inputs))
 }
 
+/// With a capital letter and a full stop.
 fn sentence(text: &str) -> String {
-    if text.is_empty() || text.ends_with('.') { text.to_owned() } else { format!("{text}.") }
+    let end = if text.is_empty() || text.ends_with('.') { "" } else { "." };
+    format!("{}{end}", capital(text))
+}
+
+fn capital(text: &str) -> String {
+    // Names of kernels and operators stay as they are.
+    let word = text.split(' ').next().unwrap_or_default();
+    if !word.chars().all(|c| c.is_ascii_lowercase()) {
+        return text.to_owned();
+    }
+    let mut rest = text.chars();
+    rest.next().map_or(String::new(), |first| first.to_uppercase().chain(rest).collect())
 }
 
 /// The address of the evidence in the timeline, with as much around it again on both sides, and what selects it.

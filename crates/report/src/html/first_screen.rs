@@ -3,7 +3,7 @@
 
 use std::io::{self, Write};
 
-use gpuscope_analysis::dossier::{DossierAnswer, KeyNumber, MedianStep, StepPart, What};
+use gpuscope_analysis::dossier::{DossierAnswer, KeyNumber, MedianStep, StepPart, What, Worst};
 use gpuscope_figure::Hue;
 use gpuscope_table::Unit;
 
@@ -48,23 +48,26 @@ fn write_number(number: &KeyNumber, out: &mut impl Write) -> io::Result<()> {
         write!(out, "<span class=\"soft\">{}</span>", escaped(note))?;
     }
     if let Some(worst) = &number.worst {
-        let sign = if worst.from_median < 0.0 { "−" } else { "+" };
-        let distance = match number.unit {
-            Unit::Percent => format!("{:.1} points", worst.from_median.abs()),
-            unit => three(worst.from_median.abs(), unit),
-        };
-        write!(
-            out,
-            "<span class=\"soft\">rank {}: {} ({sign}{})</span>",
-            worst.rank,
-            escaped(&three(worst.value, number.unit)),
-            escaped(&distance)
-        )?;
+        write!(out, "<span class=\"soft\">{}</span>", escaped(&spread(worst, number.unit)))?;
     }
     if number.steps.len() > 1 {
         sparkline(&number.steps, out)?;
     }
     out.write_all(b"</dd></div>\n")
+}
+
+/// The rank that is worst off, and how far from the others.
+fn spread(worst: &Worst, unit: Unit) -> String {
+    let sign = if worst.from_median < 0.0 { "−" } else { "+" };
+    let distance = worst.from_median.abs();
+    let (is_alike, distance) = match unit {
+        Unit::Percent => (distance < 0.05, format!("{distance:.1} points")),
+        unit => (distance < worst.value.abs() / 1_000.0, three(distance, unit)),
+    };
+    if is_alike {
+        return "all ranks alike".to_owned();
+    }
+    format!("rank {}: {}, {sign}{distance}", worst.rank, three(worst.value, unit))
 }
 
 /// Three digits are what a person reads.
@@ -100,7 +103,9 @@ fn sparkline(values: &[f64], out: &mut impl Write) -> io::Result<()> {
     let points: Vec<String> = values
         .iter()
         .enumerate()
-        .map(|(i, value)| format!("{:.1},{:.1}", i as f64 * step, HEIGHT - 1.0 - value / most * (HEIGHT - 2.0)))
+        .map(|(i, value)| {
+            format!("{:.1},{:.1}", i as f64 * step, HEIGHT - 1.0 - value / most * (HEIGHT - 2.0))
+        })
         .collect();
     write!(
         out,
@@ -199,7 +204,7 @@ fn setting(dossier: &DossierAnswer) -> String {
         parts.push(counted(hosts.len(), "host"));
     }
     if let Some(first) = ranks.first() {
-        parts.extend(first.versions.iter().map(|(name, version)| format!("{name} {version}")).take(4));
+        parts.extend(first.versions.iter().map(|(name, version)| versioned(name, version)).take(4));
         let recording = &first.recording;
         let options = [
             (recording.shapes, "shapes"),
@@ -221,16 +226,27 @@ fn setting(dossier: &DossierAnswer) -> String {
     parts.join(" · ")
 }
 
+/// `cuda_runtime_version` 12060 is known to people as CUDA runtime 12.6.
+fn versioned(name: &str, version: &str) -> String {
+    let name = name.strip_suffix("_version").unwrap_or(name).replace('_', " ");
+    let name =
+        ["cuda", "cupti", "nccl"].iter().fold(name, |name, word| name.replace(word, &word.to_uppercase()));
+    match version.parse::<u32>() {
+        Ok(number) if name.starts_with("CUDA") && number >= 1_000 => {
+            format!("{name} {}.{}", number / 1_000, number % 1_000 / 10)
+        }
+        _ => format!("{name} {version}"),
+    }
+}
+
 /// One line; in the colour of a warning if numbers above may rest on it.
 fn trust(page: &Page<'_>, out: &mut impl Write) -> io::Result<()> {
     let inputs = page.inputs.len();
-    let ranks = if inputs == 1 { "The rank was read".to_owned() } else { format!("All {inputs} ranks were read") };
-    let is_grave = page.findings().iter().any(|finding| finding.severity() != "info" && finding.severity() != "note");
+    let ranks =
+        if inputs == 1 { "The rank was read".to_owned() } else { format!("All {inputs} ranks were read") };
+    let is_grave =
+        page.findings().iter().any(|finding| finding.severity() != "info" && finding.severity() != "note");
     let class = if is_grave { "warning" } else { "soft" };
     let notes = page.verdict().map_or("nothing is wrong with the data".to_owned(), |verdict| verdict);
-    writeln!(
-        out,
-        "<p class=\"{class} trust\">{ranks}; <a href=\"#quality\">{}</a>.</p>",
-        escaped(&notes)
-    )
+    writeln!(out, "<p class=\"{class} trust\">{ranks}; <a href=\"#quality\">{}</a>.</p>", escaped(&notes))
 }

@@ -35,7 +35,7 @@ pub fn write(dossier: &DossierAnswer, page: &Page<'_>, out: impl Write) -> io::R
     let mut data = Vec::new();
     if let Some(picture) = picture {
         let embedded = timeline::embedded(picture, &headline);
-        write!(body, "<div id=\"view-timeline\" hidden>{}</div>\n", embedded.body)?;
+        writeln!(body, "<div id=\"view-timeline\" hidden>{}</div>", embedded.body)?;
         data.push(embedded.data);
     }
     let mut shell = shell("gpuscope report", &body, charts, data);
@@ -64,7 +64,7 @@ fn write_section(section: &Section, charts: &mut Charts, out: &mut impl Write) -
         charts.write(figure, out)?;
     }
     if !folded.is_empty() {
-        write!(out, "<details class=\"more\"><summary>{} more charts</summary>\n", folded.len())?;
+        writeln!(out, "<details class=\"more\"><summary>{} more charts</summary>", folded.len())?;
         for figure in folded {
             charts.write(figure, out)?;
         }

@@ -40,7 +40,10 @@ pub(super) fn write(table: &Table, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"</tbody></table></div>\n")?;
     if table.rows() > MOST_ROWS {
         let more = table.rows() - MOST_ROWS;
-        writeln!(out, "<p class=\"soft\">{more} more rows are in the files that -o x.csv and -o x.xlsx write.</p>")?;
+        writeln!(
+            out,
+            "<p class=\"soft\">{more} more rows are in the files that -o x.csv and -o x.xlsx write.</p>"
+        )?;
     }
     Ok(())
 }
@@ -63,12 +66,7 @@ fn write_cell(column: &Column, share: Option<&Column>, row: usize, out: &mut imp
         );
     }
     if text::is_number(column) {
-        return write!(
-            out,
-            "<td class=\"n\" data-value=\"{}\">{}</td>",
-            exact(column, row),
-            escaped(&cell)
-        );
+        return write!(out, "<td class=\"n\" data-value=\"{}\">{}</td>", exact(column, row), escaped(&cell));
     }
     let brief = names::fitted(&cell, LONG_NAME);
     if brief == cell {

@@ -176,6 +176,7 @@ describe("the report", () => {
 
   test("leads from a finding to its evidence in the timeline, and back", async () => {
     await browser.visit(report, {}, async (page) => {
+      assert.equal(await page.locator("a.evidence").count(), answer.findings.length);
       const link = page.locator("a.evidence").first();
       const wanted = new URLSearchParams((await link.getAttribute("href")).slice(1));
       await link.click();

@@ -1,23 +1,45 @@
 //! Joins the ES modules of `web/` into one plain script for each page, in order of what they import: a page opened from
 //! disk cannot load modules, and a single script has a single hash for the page's policy.
+//!
+//! Also takes plotly.js out of the crate that carries it, and deflates it once for all pages.
 
 use std::collections::BTreeMap;
 use std::env;
 use std::fs;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use sha2::Digest;
+
 /// The module that each page begins with.
-const PAGES: [(&str, &str); 1] = [("timeline", "timeline/main.js")];
+const PAGES: [(&str, &str); 2] = [("report", "report/main.js"), ("timeline", "timeline/main.js")];
 
 fn main() {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
-    println!("cargo::rerun-if-changed={}", web.display());
+    println!("cargo::rerun-if-changed=build.rs");
     for (page, entry) in PAGES {
         let mut script = Script::default();
         script.add(&web.join(entry));
         fs::write(out.join(format!("{page}.js")), script.finish()).expect("the build folder can be written");
     }
+    plotly(&out);
+}
+
+/// The library as it must be in a page (its hash is in the page's policy), and deflated.
+fn plotly(out: &Path) {
+    let sources = plotly::Plot::offline_js_sources();
+    // The first of several scripts; the others typeset formulas, which our charts do not have.
+    let (_, rest) = sources.split_once('>').expect("a script element");
+    let (library, _) = rest.split_once("</script>").expect("its end");
+    assert!(library.contains("plotly.js v"), "the first script is no longer plotly.js");
+    let mut deflate = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::best());
+    deflate.write_all(library.as_bytes()).expect("memory is enough");
+    let deflated = deflate.finish().expect("memory is enough");
+    fs::write(out.join("plotly.deflate"), deflated).expect("the build folder can be written");
+    let hash =
+        base64::Engine::encode(&base64::engine::general_purpose::STANDARD, sha2::Sha256::digest(library));
+    fs::write(out.join("plotly.sha256"), hash).expect("the build folder can be written");
 }
 
 #[derive(Default)]
@@ -36,6 +58,7 @@ impl Script {
             return;
         }
         self.added.push(module.clone());
+        println!("cargo::rerun-if-changed={}", module.display());
         let source = fs::read_to_string(&module).expect("canonical paths exist");
         let (imports, body) = split(&source);
         for import in imports {

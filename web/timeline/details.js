@@ -38,7 +38,12 @@ export function describeSlice(panel, timeline, place, state, go) {
     element(
       "p",
       {},
-      `${duration(end - start)} from ${duration(start)} to ${duration(end)} · ${track.group} · ${track.title}`,
+      exact(end - start),
+      " from ",
+      exact(start),
+      " to ",
+      exact(end),
+      ` · ${track.group} · ${track.title}`,
     ),
     ...(note ? [element("p", { class: "mono soft" }, note)] : []),
     ...listed("Launched by", state.links.filter(([, to]) => isSlice(timeline, to, slice)).map(([from]) => from)),
@@ -61,6 +66,11 @@ function button(timeline, place, go) {
   return element("span", {}, made, ` ${long}`);
 }
 
+/** A length of time, to the nanosecond on hover. @param {number} ns */
+function exact(ns) {
+  return element("span", { title: `${grouped(ns)} ns` }, duration(ns));
+}
+
 /**
  * @param {HTMLElement} panel
  * @param {Timeline} timeline
@@ -74,7 +84,7 @@ export function describeRange(panel, timeline, range) {
         {},
         element("td", { class: "mono" }, name),
         element("td", { class: "n" }, grouped(count)),
-        element("td", { class: "n" }, duration(total)),
+        element("td", { class: "n" }, exact(total)),
       ),
     );
     const share = ((union / (range[1] - range[0])) * 100).toFixed(1);
@@ -82,7 +92,15 @@ export function describeRange(panel, timeline, range) {
       "section",
       {},
       element("h3", {}, sort === "gpu" ? "On GPUs" : "On host threads"),
-      element("p", {}, `${grouped(count)} events · ${duration(total)} summed · ${duration(union)} covered (${share} %)`),
+      element(
+        "p",
+        {},
+        `${grouped(count)} events · `,
+        exact(total),
+        " summed · ",
+        exact(union),
+        ` covered (${share} %)`,
+      ),
       element("table", {}, element("tbody", {}, ...rows)),
     );
   });

@@ -255,14 +255,19 @@ export class Painter {
     let i = Math.max(firstAfter(counter.time, state.from) - 1, 0);
     let before = foot;
     while (i < counter.time.length && counter.time[i] <= state.to) {
-      // Of the points within a pixel the highest is drawn.
+      // Of the points within a pixel the highest is drawn, and the last one holds from there on.
       const next = Math.max(firstAfter(counter.time, counter.time[i] + pixel), i + 1);
       let most = counter.value[i];
       const stride = Math.max(1, Math.floor((next - i) / 16));
       for (let at = i; at < next; at += stride) most = Math.max(most, counter.value[at]);
       const x = Math.max(this.x(counter.time[i]), GUTTER);
       context.lineTo(x, before);
-      context.lineTo(x, (before = y(most)));
+      context.lineTo(x, y(most));
+      before = y(counter.value[next - 1]);
+      if (next > i + 1) {
+        context.lineTo(x + 1, y(most));
+        context.lineTo(x + 1, before);
+      }
       this.drawn.rectangles++;
       i = next;
     }

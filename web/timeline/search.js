@@ -1,4 +1,4 @@
-// Finds slices by name and goes from one to the next in order of time.
+// Finds slices by name and goes from one to the next in order of time. Steps are found on their threads, not twice.
 
 /** @typedef {import("./data.js").Timeline} Timeline */
 
@@ -28,6 +28,7 @@ export function countHits(timeline, names) {
   let count = 0;
   let total = 0;
   for (const track of timeline.tracks) {
+    if (track.sort === "steps") continue;
     for (const lane of track.lanes) {
       for (let i = 0; i < lane.count; i++) {
         if (names.has(lane.name[i])) {
@@ -56,6 +57,7 @@ export function nextHit(timeline, names, time, slice, direction) {
   const later = (/** @type {number[]} */ a, /** @type {number[]} */ b) =>
     direction * (a[0] - b[0]) > 0 || (a[0] === b[0] && direction * (a[1] - b[1]) > 0);
   timeline.tracks.forEach((track, number) => {
+    if (track.sort === "steps") return;
     track.lanes.forEach((lane, depth) => {
       for (let i = 0; i < lane.count; i++) {
         if (!names.has(lane.name[i])) continue;

@@ -4,6 +4,11 @@
 
 const SHORTEST = 10;
 
+/** Whether an address is a place in the timeline. @param {string} address */
+export function isPlace(address) {
+  return address.startsWith("#from=") || address.startsWith("#timeline");
+}
+
 export class State {
   /** @param {number} length ns */
   constructor(length) {
@@ -20,6 +25,8 @@ export class State {
     /** Numbers of the names that were searched for. @type {Set<number> | null} */
     this.hits = null;
     this.query = "";
+    /** Tracks to bring into sight, such as those of a rank: their group. @type {string | null} */
+    this.group = null;
     /** @type {[number, number] | null} */
     this.marked = null;
     /** Kinds whose colour means something on host threads, too. @type {Set<number>} */
@@ -70,6 +77,7 @@ export class State {
     this.scroll = number("y", 0);
     this.selected = number("slice", -1);
     this.query = parts.get("find") ?? "";
+    this.group = parts.get("group");
     const marked = (parts.get("mark") ?? "").split("..").map(Number);
     this.marked = marked.length === 2 && marked.every(Number.isFinite) ? [marked[0], marked[1]] : null;
   }

@@ -11,12 +11,14 @@
 
 mod args;
 mod bench;
+mod browser;
 mod columns;
 mod conformance;
 mod house;
 mod instructions;
 mod licences;
 mod measure;
+mod pages;
 mod questions;
 mod size;
 mod steps;
@@ -40,6 +42,7 @@ cargo xtask COMMAND
   instructions [--bless]     instruction counts under callgrind against bench/instructions.json
   columns                    writes docs/columns.md anew from what the tables say of themselves
   conformance                the release build against ../shared/oracle
+  pages                      the pages in a headless Chromium, and the types of web/
   questions [--large] [--rounds 3]
                              CPU time of every question beside reading; updates BENCHMARKS.md. --large adds 10 M
                              events: 3 GB of text
@@ -93,6 +96,10 @@ fn run(args: &mut Args) -> Result<ExitCode> {
         "conformance" => {
             args.finish()?;
             conformance::run(&workspace)?;
+        }
+        "pages" => {
+            args.finish()?;
+            say(pages::run(&workspace)?);
         }
         "questions" => {
             let options = questions::Options::read(args)?;

@@ -1,7 +1,7 @@
 //! `cargo xtask test`: the one command that says whether the repository is sound, here and in CI.
 //!
 //! Cheap checks come first. There is one dev build (the tests) and one release build (the command line, which
-//! conformance and the instruction counts use too). A tool that is missing is said loudly and is no failure.
+//! conformance, the pages and the instruction counts use too). A tool that is missing is said loudly and is no failure.
 
 use std::process::Command;
 
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::steps::{Outcome, Steps, call, works};
 use crate::workspace::Workspace;
-use crate::{house, instructions, licences};
+use crate::{house, instructions, licences, pages};
 
 pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<()> {
     let mut steps = Steps::default();
@@ -29,9 +29,10 @@ pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<()> {
     })?;
     steps.run("tests", || tests(workspace))?;
     if quick {
-        println!("==> --quick: no release build, no instruction counts");
+        println!("==> --quick: no release build, no pages, no instruction counts");
     } else {
         steps.run("release build", || workspace.release_binary().map(|_| Outcome::Done))?;
+        steps.run("pages", || pages::run(workspace))?;
         steps.run("instruction counts", || instructions::run(workspace, false))?;
     }
     steps.close();

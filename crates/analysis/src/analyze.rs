@@ -69,6 +69,12 @@ pub struct Local {
     host_slowed: bool,
 }
 
+impl Local {
+    pub(crate) fn breakdown(&self) -> &RankBreakdown {
+        &self.breakdown
+    }
+}
+
 fn kernels() -> Kernels {
     Kernels { num_kernels: Some(LISTED_KERNELS), ..Kernels::default() }
 }

@@ -157,7 +157,7 @@ pub fn named(name: &str) -> Result<&'static Chart, Vec<&'static str>> {
         .map(|chart| (distance(&wanted, chart.name), chart.name))
         .filter(|(distance, name)| name.contains(&wanted) || *distance <= 1 + wanted.len() / 3)
         .collect();
-    near.sort();
+    near.sort_unstable();
     Err(near.into_iter().take(3).map(|(_, name)| name).collect())
 }
 

@@ -182,6 +182,24 @@ impl HostWaits {
     }
 }
 
+/// What a gap was spent on that ends with an event whose launch is known.
+pub(crate) struct Cut {
+    /// Nothing was on its way yet.
+    pub(crate) host: Interval,
+    pub(crate) launch: Ns,
+    pub(crate) queued: Ns,
+}
+
+impl Cut {
+    pub(crate) fn of(gap: Interval, launched: Ns, threshold: Ns) -> Cut {
+        // A launch before the gap cuts it at its beginning; one after it (clocks disagree) at its end.
+        let issued = launched.max(gap.start).min(gap.end);
+        let on_its_way = gap.end - issued;
+        let launch = on_its_way.min(threshold);
+        Cut { host: Interval::new(gap.start, issued), launch, queued: on_its_way - launch }
+    }
+}
+
 /// One device on the way through its events.
 #[derive(Default)]
 struct DeviceState {
@@ -203,14 +221,11 @@ impl DeviceState {
             self.idle.unlinked_ns += gap.len();
             return None;
         };
-        // A launch before the gap cuts it at its beginning; one after it (clocks disagree) at its end.
-        let issued = launched.max(gap.start).min(gap.end);
-        let on_its_way = gap.end - issued;
-        let launch = on_its_way.min(threshold);
-        self.idle.host_ns += issued - gap.start;
-        self.idle.launch_ns += launch;
-        self.idle.queued_ns += on_its_way - launch;
-        Some(Interval::new(gap.start, issued)).filter(|host| !host.is_empty())
+        let cut = Cut::of(gap, launched, threshold);
+        self.idle.host_ns += cut.host.len();
+        self.idle.launch_ns += cut.launch;
+        self.idle.queued_ns += cut.queued;
+        Some(cut.host).filter(|host| !host.is_empty())
     }
 }
 

@@ -21,7 +21,7 @@ use serde::Serialize;
 use crate::Question;
 
 pub use lanes::{Lane, SliceKind};
-pub use picture::{Counter, LeftOut, Picture, Track, TrackSort};
+pub use picture::{Counter, DrawnRank, LeftOut, Picture, Track, TrackSort};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RankTimeline {

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use gpuscope_analysis::dossier::DossierAnswer;
 use gpuscope_job::{InputInfo, Outcome};
 use gpuscope_report::terminal::{self, Style};
 use gpuscope_report::{Envelope, Input, Page, columns, csv, html, markdown, parquet, places, xlsx};
@@ -102,6 +103,28 @@ impl<'a> Output<'a> {
         write().map_err(|source| unwritable(path, source))
     }
 
+    /// The page of a whole run.
+    pub(crate) fn write_report(
+        &self,
+        command: &str,
+        outcome: &Outcome<DossierAnswer>,
+    ) -> Result<(), Failure> {
+        let Some(path) = self.file else { return Ok(()) };
+        let page = Page {
+            command,
+            inputs: inputs(&outcome.inputs),
+            quality: &outcome.quality,
+            tables: &[],
+            figures: &[],
+        };
+        let write = || {
+            let mut file = BufWriter::new(File::create(path)?);
+            html::write_report(&outcome.answer, &page, &mut file)?;
+            file.flush()
+        };
+        write().map_err(|source| unwritable(path, source))
+    }
+
     /// One file per table.
     fn write_folder(&self, folder: &Path, tables: &[Table]) -> Result<(), Failure> {
         if !folder.is_dir() {
@@ -126,6 +149,7 @@ impl<'a> Output<'a> {
     pub(crate) fn style(&self, console: &Console<'_>) -> Style {
         Style {
             width: console.terminal.width,
+            pictures: console.terminal.pictures,
             color: match self.color {
                 Color::Auto => console.terminal.color,
                 Color::Always => true,
@@ -155,17 +179,16 @@ impl<'a> Output<'a> {
         style: Style,
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        let inputs = outcome.inputs.iter().map(|input| Input {
-            path: input.path.clone(),
-            format: input.format.to_owned(),
-            rank: input.rank,
-            events: input.events,
-            bytes: input.bytes,
-        });
         // What is wrong with the data is the answer: people get it once, in prose.
         let only_quality = command == "check" && self.table.is_none() && !self.explain;
         let shown = if only_quality { &[][..] } else { tables };
-        let page = Page { command, inputs: inputs.collect(), quality: &outcome.quality, tables: shown };
+        let page = Page {
+            command,
+            inputs: inputs(&outcome.inputs),
+            quality: &outcome.quality,
+            tables: shown,
+            figures: &[],
+        };
         match self.format {
             Format::Table if only_quality => terminal::write_findings(&page, style, out),
             Format::Table => terminal::write(&page, style, out),
@@ -179,6 +202,17 @@ impl<'a> Output<'a> {
             Format::Xlsx => xlsx::write(&Page { tables, ..page }, out),
         }
     }
+}
+
+fn inputs(inputs: &[InputInfo]) -> Vec<Input> {
+    let input = |input: &InputInfo| Input {
+        path: input.path.clone(),
+        format: input.format.to_owned(),
+        rank: input.rank,
+        events: input.events,
+        bytes: input.bytes,
+    };
+    inputs.iter().map(input).collect()
 }
 
 fn inputs_table(inputs: &[InputInfo]) -> Table {

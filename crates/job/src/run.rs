@@ -72,6 +72,13 @@ pub struct Outcome<A> {
     pub answer: A,
 }
 
+impl<A> Outcome<A> {
+    /// Part of the answer, resting on the same.
+    pub fn map<B>(self, part: impl FnOnce(A) -> B) -> Outcome<B> {
+        Outcome { inputs: self.inputs, quality: self.quality, answer: part(self.answer) }
+    }
+}
+
 #[derive(Debug)]
 pub struct Run {
     pub(crate) sources: Vec<Source>,

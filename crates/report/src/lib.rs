@@ -3,7 +3,6 @@
 pub mod chart;
 pub mod columns;
 pub mod csv;
-pub mod figure_page;
 pub mod flame;
 mod fonts;
 pub mod html;
@@ -18,6 +17,7 @@ pub mod parquet;
 pub mod pdf;
 mod places;
 pub mod png;
+pub mod section;
 pub mod summary;
 pub mod terminal;
 mod text;

@@ -1,5 +1,6 @@
 //! What a reader sees of one run, whatever it is drawn on.
 
+use gpuscope_figure::Figure;
 use gpuscope_table::{Column, Table, Unit};
 use gpuscope_trace::{Quality, Severity};
 
@@ -22,6 +23,7 @@ pub struct Page<'a> {
     pub inputs: Vec<Input>,
     pub quality: &'a [Quality],
     pub tables: &'a [Table],
+    pub figures: &'a [Figure],
 }
 
 impl Page<'_> {

@@ -20,21 +20,24 @@ impl Script {
     }
 }
 
-pub(crate) struct Shell<'a> {
-    pub title: &'a str,
-    pub style: &'a str,
-    pub body: &'a str,
+pub(crate) struct Shell {
+    pub title: String,
+    pub style: String,
+    pub body: String,
     /// By the id of the element that holds it.
-    pub data: &'a [(&'a str, String)],
-    pub scripts: &'a [Script],
+    pub data: Vec<(&'static str, String)>,
+    pub scripts: Vec<Script>,
+    /// Hashes of scripts that come out of the data.
+    pub inflated: Vec<&'static str>,
 }
 
 /// Colours and type of every page, light and dark.
 const LOOK: &str = include_str!("look.css");
 
-impl Shell<'_> {
+impl Shell {
     pub(crate) fn write(&self, mut out: impl Write) -> io::Result<()> {
-        let hashes: Vec<String> = self.scripts.iter().map(|script| script.hash()).collect();
+        let inflated = self.inflated.iter().map(|hash| format!("'sha256-{hash}'"));
+        let hashes: Vec<String> = self.scripts.iter().map(|script| script.hash()).chain(inflated).collect();
         write!(
             out,
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -43,14 +46,14 @@ impl Shell<'_> {
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <title>{}</title>\n<style>{LOOK}{}</style>\n</head>\n<body>\n{}\n",
             hashes.join(" "),
-            escaped(self.title),
+            escaped(&self.title),
             self.style,
             self.body,
         )?;
-        for (id, data) in self.data {
+        for (id, data) in &self.data {
             writeln!(out, "<script type=\"application/octet-stream\" id=\"{id}\">{data}</script>")?;
         }
-        for Script(text) in self.scripts {
+        for Script(text) in &self.scripts {
             writeln!(out, "<script>{text}</script>")?;
         }
         out.write_all(b"</body>\n</html>\n")
@@ -58,8 +61,9 @@ impl Shell<'_> {
 }
 
 /// Deflated and in base64, which the page's script undoes.
-pub(crate) fn packed(bytes: &[u8]) -> io::Result<String> {
+pub(crate) fn packed(bytes: &[u8]) -> String {
     let mut deflate = DeflateEncoder::new(Vec::new(), Compression::new(7));
-    deflate.write_all(bytes)?;
-    Ok(BASE64.encode(deflate.finish()?))
+    // Memory takes whatever is written to it.
+    let deflated = deflate.write_all(bytes).and_then(|()| deflate.finish()).unwrap_or_default();
+    BASE64.encode(deflated)
 }

@@ -14,6 +14,8 @@ pub struct Summary {
     pub verdict: String,
     /// A line of figures, each with its word.
     pub figures: String,
+    /// How the first of them went over the steps.
+    pub course: Vec<f64>,
     /// Shares of a whole in per cent.
     pub bar: Vec<Share>,
     pub lists: Vec<List>,
@@ -54,10 +56,13 @@ pub fn write(summary: &Summary, style: Style, mut out: impl Write) -> io::Result
         writeln!(out, "{}", style.bold(line))?;
     }
     writeln!(out)?;
-    writeln!(out, "{}", text::shorten(&summary.figures, width))?;
-    if summary.bar.iter().any(|share| share.pct > 0.0) {
+    writeln!(out, "{}", figures(summary, width, style))?;
+    let has_shares = summary.bar.iter().any(|share| share.pct > 0.0);
+    if has_shares && style.pictures {
         writeln!(out, "{}", bar(&summary.bar, width, style))?;
         writeln!(out, "{}", legend(&summary.bar, width, style))?;
+    } else if has_shares {
+        writeln!(out, "{}", text::shorten(&shares(&summary.bar), width))?;
     }
     for list in summary.lists.iter().filter(|list| !list.items.is_empty()) {
         write_list(list, width, style, &mut out)?;
@@ -82,6 +87,35 @@ fn write_list(list: &List, width: usize, style: Style, out: &mut impl Write) -> 
         }
     }
     Ok(())
+}
+
+/// The figures, with a sparkline behind them if there is room.
+fn figures(summary: &Summary, width: usize, style: Style) -> String {
+    let line = text::shorten(&summary.figures, width);
+    let room = width.saturating_sub(text::width(&line) + 2);
+    let course = &summary.course[summary.course.len().saturating_sub(room)..];
+    if !style.pictures || course.len() < 2 {
+        return line;
+    }
+    format!("{line}  {}", style.painted("36", &sparkline(course)))
+}
+
+/// One block for each value, as high as it is large; the lowest stands for nothing, so that small changes look small.
+fn sparkline(values: &[f64]) -> String {
+    const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = values.iter().copied().filter(|value| value.is_finite()).fold(0.0, f64::max);
+    let block = |value: &f64| {
+        let share = if most > 0.0 { (value / most).clamp(0.0, 1.0) } else { 0.0 };
+        BLOCKS[(share * (BLOCKS.len() - 1) as f64).round() as usize]
+    };
+    values.iter().map(block).collect()
+}
+
+/// The same as the bar in words.
+fn shares(shares: &[Share]) -> String {
+    let said: Vec<String> =
+        shares.iter().map(|share| format!("{} {:.1} %", share.label, share.pct)).collect();
+    said.join(" · ")
 }
 
 /// A bar as wide as the page; what is there at all has at least one cell.
@@ -128,6 +162,30 @@ mod tests {
     }
 
     #[test]
+    fn a_sparkline_has_a_block_for_each_value_and_goes_from_nothing() {
+        assert_eq!(sparkline(&[0.0, 1.0, 2.0, 4.0, 7.0]), "▁▂▃▅█");
+        assert_eq!(sparkline(&[5.0, 5.0]), "██");
+        assert_eq!(sparkline(&[f64::NAN, 0.0]), "▁▁");
+    }
+
+    #[test]
+    fn what_is_piped_is_words() {
+        let summary = Summary {
+            figures: "Step 5 ms".to_owned(),
+            course: vec![1.0, 2.0],
+            bar: vec![share(60.0), share(40.0)],
+            ..Summary::default()
+        };
+        let drawn = |pictures: bool| {
+            let mut out = Vec::new();
+            write(&summary, Style { width: 80, color: false, pictures }, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert!(drawn(false).contains("Step 5 ms\nx 60.0 % · x 40.0 %\n"));
+        assert!(drawn(true).contains("Step 5 ms  ▅█\n####"));
+    }
+
+    #[test]
     fn a_bar_is_as_wide_as_the_page_and_shows_what_is_there() {
         for shares in [&[50.0, 50.0][..], &[99.9, 0.1, 0.0], &[33.3, 33.3, 33.4], &[0.1, 0.1, 99.8], &[100.0]]
         {
@@ -146,6 +204,7 @@ mod tests {
             headline: "a".repeat(200),
             verdict: "word ".repeat(100),
             figures: "b".repeat(200),
+            course: Vec::new(),
             bar: vec![share(20.0), share(80.0)],
             lists: vec![List {
                 title: "Things".to_owned(),
@@ -159,7 +218,7 @@ mod tests {
             closing: vec!["e".repeat(200)],
         };
         let mut out = Vec::new();
-        write(&summary, Style { width: 120, color: false }, &mut out).unwrap();
+        write(&summary, Style { width: 120, color: false, pictures: true }, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     }

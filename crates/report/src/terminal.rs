@@ -15,6 +15,8 @@ use crate::text;
 pub struct Style {
     pub width: usize,
     pub color: bool,
+    /// Bars and sparklines can be shown.
+    pub pictures: bool,
 }
 
 /// Entries about the data shown below a table; the rest is counted.
@@ -202,9 +204,15 @@ mod tests {
             bytes: 6_789_000,
         };
         let tables = [table()];
-        let page = Page { command: "kernels", inputs: vec![input], quality: &quality, tables: &tables };
+        let page = Page {
+            command: "kernels",
+            inputs: vec![input],
+            quality: &quality,
+            tables: &tables,
+            figures: &[],
+        };
         let mut out = Vec::new();
-        write(&page, Style { width, color }, &mut out).unwrap();
+        write(&page, Style { width, color, pictures: true }, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -230,7 +238,8 @@ mod tests {
         let rows = ["<script>|alert</script>"];
         let tables =
             [Table::of("t", "T & U", &rows).text("name", "a \"doc\"", |row| (*row).to_owned()).build()];
-        let page = Page { command: "kernels", inputs: Vec::new(), quality: &[], tables: &tables };
+        let page =
+            Page { command: "kernels", inputs: Vec::new(), quality: &[], tables: &tables, figures: &[] };
         let mut out = Vec::new();
         crate::html::write(&page, &mut out).unwrap();
         insta::assert_snapshot!("html", String::from_utf8(out).unwrap());

@@ -11,23 +11,34 @@ use crate::page_shell::{Script, Shell, packed};
 use crate::units;
 
 const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/timeline.js"));
-const STYLE: &str = include_str!("timeline/page.css");
+pub(crate) const STYLE: &str = include_str!("timeline/page.css");
 const BODY: &str = include_str!("timeline/page.html");
 
 pub fn write(picture: &Picture, title: &str, out: impl Write) -> io::Result<()> {
-    let left_out = said(picture.left_out);
-    let bytes = encode::encode(picture, &left_out);
-    let body = BODY
-        .replace("{title}", &crate::html::escaped(title))
-        .replace("{left_out}", &crate::html::escaped(&left_out));
+    let Embedded { body, data } = embedded(picture, title);
     let shell = Shell {
-        title: &format!("{title} · timeline"),
-        style: STYLE,
-        body: &body,
-        data: &[("timeline-data", packed(&bytes)?)],
-        scripts: &[Script(SCRIPT)],
+        title: format!("{title} · timeline"),
+        style: STYLE.to_owned(),
+        body,
+        data: vec![data],
+        scripts: vec![Script(SCRIPT)],
+        inflated: Vec::new(),
     };
     shell.write(out)
+}
+
+/// A timeline inside a page, which adds [`STYLE`] and a script that opens it.
+pub(crate) struct Embedded {
+    pub body: String,
+    pub data: (&'static str, String),
+}
+
+pub(crate) fn embedded(picture: &Picture, title: &str) -> Embedded {
+    let left_out = said(picture.left_out);
+    let body = BODY
+        .replace("{left_out}", &crate::html::escaped(&left_out))
+        .replace("{title}", &crate::html::escaped(title));
+    Embedded { body, data: ("timeline-data", packed(&encode::encode(picture, &left_out))) }
 }
 
 /// In words, for people; empty if everything is there.

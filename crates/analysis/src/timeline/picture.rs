@@ -57,8 +57,17 @@ pub struct LeftOut {
     pub gpu_below: Ns,
 }
 
+/// A rank on the common clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DrawnRank {
+    pub rank: u32,
+    /// To be added to a time of its file to get one of the picture; clocks that drift apart meet in the middle.
+    pub shift: Ns,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Picture {
+    pub ranks: Vec<DrawnRank>,
     /// The instant that times are counted from, as the first rank's file has it.
     pub start: Ns,
     pub length: Ns,
@@ -307,6 +316,10 @@ impl Picture {
                 *time = offsets.aligned(member as u32, *time + base)
                     - offsets.reference_base(&matched, member as u32);
             };
+            let middle = middle(&rank.tracks);
+            let mut shifted = middle;
+            aligned(&mut shifted);
+            picture.ranks.push(DrawnRank { rank: rank.parts.rank, shift: shifted - middle });
             let name_of: Vec<u32> =
                 rank.names.iter().map(|name| names.number(&mut picture.names, name)).collect();
             let note_of: Vec<u32> =
@@ -334,6 +347,7 @@ impl Picture {
         let first = lanes().filter_map(|lane| lane.start.first()).min().copied().unwrap_or(Ns::ZERO);
         let last = lanes().filter_map(|lane| lane.end.last()).max().copied().unwrap_or(first);
         (self.start, self.length) = (first, last - first);
+        self.ranks.iter_mut().for_each(|rank| rank.shift -= first);
         for track in &mut self.tracks {
             let times = track.lanes.iter_mut().flat_map(|lane| lane.start.iter_mut().chain(&mut lane.end));
             times.for_each(|time| *time -= first);
@@ -341,6 +355,14 @@ impl Picture {
             counted.for_each(|time| *time = (*time - first).max(Ns::ZERO));
         }
     }
+}
+
+/// Half way between the first start and the last end.
+fn middle(tracks: &[Track]) -> Ns {
+    let lanes = || tracks.iter().flat_map(|track| &track.lanes);
+    let first = lanes().filter_map(|lane| lane.start.first()).min().map_or(0, |first| first.0);
+    let last = lanes().filter_map(|lane| lane.end.last()).max().map_or(first, |last| last.0);
+    Ns(first.midpoint(last))
 }
 
 impl LeftOut {

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use gpuscope_analysis::Analyze;
 use gpuscope_analysis::analyze::{AnalyzeAnswer, TopCollective, TopKernel};
 use gpuscope_analysis::findings::Finding;
-use gpuscope_job::Outcome;
+use gpuscope_analysis::{Analyze, Dossier};
+use gpuscope_job::{Outcome, Run};
 use gpuscope_report::summary::{self, Item, List, Share, Summary};
 use gpuscope_report::units;
 
@@ -23,24 +23,50 @@ const FINDINGS: usize = 3;
 const KERNELS: usize = 3;
 const COLLECTIVES: usize = 2;
 
+/// What the page may hold of the timeline and still open at once.
+const MOST_SLICES: usize = 1_000_000;
+/// Paths that take less than one part in two thousand are no wider than a pixel.
+const LEAST_SHARE: f64 = 0.0005;
+
 pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output)?;
-    let outcome = ask(&Analyze, asked, options(asked, console)?, &output)?;
     let OutputArgs { json, csv, explain, table, .. } = &asked.output;
-    if *json || *csv || *explain || table.is_some() {
-        output.write("analyze", &outcome, console)?;
-        return Ok(Exit::DONE);
-    }
     let report = asked.output.output.clone().unwrap_or_else(|| PathBuf::from(REPORT));
     let to_file = OutputArgs { output: Some(report.clone()), ..asked.output.clone() };
-    let written = Output::new(&to_file)?.write("analyze", &outcome, console);
+    if *json || *csv || *explain || table.is_some() || !is_page(&report) {
+        return tables(asked, console);
+    }
+    let output = Output::new(&asked.output)?;
+    let run = Run::open(&asked.traces, options(asked, console)?)?;
+    output.spare(|file| run.reads(file))?;
+    let outcome = run.ask(&dossier(run.inputs()))?;
     // A folder that cannot be written to is no reason to keep the answer back, unless a file was asked for.
-    let report = match written {
+    let report = match Output::new(&to_file)?.write_report("analyze", &outcome) {
         Ok(()) => Some(report.as_path()),
         Err(failure) if asked.output.output.is_some() => return Err(failure),
         Err(_) => None,
     };
+    let outcome = outcome.map(|dossier| dossier.analyze);
     show(&outcome, &asked.traces, report, &output, console)?;
+    Ok(Exit::DONE)
+}
+
+pub(crate) fn dossier(inputs: usize) -> Dossier {
+    Dossier { most_slices: MOST_SLICES / inputs.max(1), least_share: LEAST_SHARE }
+}
+
+fn is_page(file: &Path) -> bool {
+    file.extension().is_some_and(|end| end.eq_ignore_ascii_case("html") || end.eq_ignore_ascii_case("htm"))
+}
+
+/// The answer as tables, where no page is wanted.
+fn tables(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    let output = Output::new(&asked.output)?;
+    let outcome = ask(&Analyze, asked, options(asked, console)?, &output)?;
+    output.write("analyze", &outcome, console)?;
+    let OutputArgs { json, csv, explain, table, output: file, .. } = &asked.output;
+    if let (Some(file), false) = (file, *json || *csv || *explain || table.is_some()) {
+        show(&outcome, &asked.traces, Some(file), &output, console)?;
+    }
     Ok(Exit::DONE)
 }
 
@@ -58,6 +84,7 @@ pub(crate) fn show(
         headline: headline(outcome, &paths),
         verdict: answer.verdict.clone(),
         figures: figures(answer),
+        course: course(answer),
         bar: bar(answer),
         lists: vec![findings(answer, &paths), kernels(answer), collectives(answer)],
         closing: closing(outcome, report, &paths),
@@ -98,6 +125,16 @@ fn figures(answer: &AnalyzeAnswer) -> String {
         parts.push("steps are inferred".to_owned());
     }
     parts.join(" · ")
+}
+
+/// The time from step to step, on the rank whose step time is the median.
+fn course(answer: &AnalyzeAnswer) -> Vec<f64> {
+    let mut ranks: Vec<_> =
+        answer.breakdown.ranks.iter().filter(|rank| rank.step_time_ns.is_some()).collect();
+    ranks.sort_by_key(|rank| rank.step_time_ns);
+    let Some(median) = ranks.len().checked_sub(1).map(|last| ranks[last / 2]) else { return Vec::new() };
+    let steps = if median.steps.is_empty() { &median.inferred_steps } else { &median.steps };
+    steps.iter().filter_map(|step| Some(step.period_ns?.as_f64())).collect()
 }
 
 fn bar(answer: &AnalyzeAnswer) -> Vec<Share> {

@@ -2,12 +2,11 @@
 
 use std::path::Path;
 
-use gpuscope_analysis::Analyze;
 use gpuscope_job::{JobOptions, Run};
 use gpuscope_report::units;
 use gpuscope_testkit::{Compression, Plan, PlantedFault, Truth, file_name, files_of_others, write_job};
 
-use super::analyze::show;
+use super::analyze::{dossier, show};
 use crate::Console;
 use crate::args::{Demo, OutputArgs};
 use crate::exit::{Exit, Failure};
@@ -59,7 +58,7 @@ fn summary(
     truth: &Truth,
     console: &mut Console<'_>,
 ) -> Result<Exit, Failure> {
-    let outcome = Run::open(paths, JobOptions::default())?.ask(&Analyze)?;
+    let outcome = Run::open(paths, JobOptions::default())?.ask(&dossier(paths.len()))?;
     let bytes: u64 = outcome.inputs.iter().map(|input| input.bytes).sum();
     writeln!(
         console.out,
@@ -77,7 +76,8 @@ fn summary(
     let report = folder.join("report.html");
     let args = OutputArgs { output: Some(report.clone()), ..OutputArgs::default() };
     let output = Output::new(&args)?;
-    output.write("analyze", &outcome, console)?;
+    output.write_report("analyze", &outcome)?;
+    let outcome = outcome.map(|dossier| dossier.analyze);
     show(&outcome, &[folder.display().to_string()], Some(&report), &output, console)?;
     Ok(Exit::DONE)
 }

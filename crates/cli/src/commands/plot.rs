@@ -9,7 +9,7 @@ use gpuscope_analysis::ops::Limits;
 use gpuscope_figure::Figure;
 use gpuscope_job::{ChartOptions, Run};
 use gpuscope_report::chart::svg::{self, Dress};
-use gpuscope_report::{figure_page, pdf, png};
+use gpuscope_report::{html, pdf, png};
 
 use super::ops::gpu;
 use super::options_of;
@@ -88,7 +88,7 @@ fn figures(
 
 fn draw(figures: &[Figure], format: Format, about: &str, out: &mut impl Write) -> std::io::Result<()> {
     match format {
-        Format::Html => figure_page::write(figures, about, out),
+        Format::Html => html::write_figures(figures, about, out),
         Format::Pdf => pdf::write(figures, out),
         Format::Png => png::write(figures, out),
         Format::Svg => out.write_all(svg::sheet(figures, &Dress::FILE).as_bytes()),

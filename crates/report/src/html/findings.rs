@@ -2,18 +2,13 @@
 
 use std::io::{self, Write};
 
+use gpuscope_analysis::dossier::DossierAnswer;
+use gpuscope_analysis::findings::{Evidence, Finding};
 use gpuscope_table::Table;
 
 use super::escaped;
 use crate::page::Page;
-use crate::text;
-
-pub(super) const STYLE: &str = "\
-ol.findings{padding-left:1.4rem}ol.findings>li{margin:0 0 1.1rem;padding-left:.3rem}\
-ol.findings>li::marker{font-weight:600}ol.findings p{margin:.15rem 0;overflow-wrap:anywhere}\
-.gain{display:inline-block;margin-left:.5rem;padding:0 .5rem;border-radius:.7rem;background:var(--bar);\
-font-variant-numeric:tabular-nums;white-space:nowrap}\
-code{font:.87em ui-monospace,monospace;background:var(--head);padding:.1rem .35rem;border-radius:.25rem}";
+use crate::{text, units};
 
 /// Whether a table holds findings: what is slow, what to do about it, and where to look.
 pub(super) fn are_in(table: &Table) -> bool {
@@ -48,6 +43,107 @@ pub(super) fn write(table: &Table, page: &Page<'_>, out: &mut impl Write) -> io:
         out.write_all(b"</li>\n")?;
     }
     out.write_all(b"</ol>\n")
+}
+
+/// The first few findings of a report, each with the way to its evidence; the rest below a fold.
+pub(super) fn list(
+    dossier: &DossierAnswer,
+    page: &Page<'_>,
+    most: usize,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let findings = &dossier.analyze.findings;
+    let (first, rest) = findings.split_at(findings.len().min(most));
+    out.write_all(b"<ol class=\"findings\">\n")?;
+    for finding in first {
+        write_finding(finding, dossier, page, out)?;
+    }
+    out.write_all(b"</ol>\n")?;
+    let worth = first.iter().filter(|finding| finding.gain_ns.is_some()).count();
+    if let (true, Some(ns), Some(pct)) =
+        (worth > 1, dossier.analyze.joint_gain_ns, dossier.analyze.joint_gain_pct)
+    {
+        let (worth, saved) = (worth.min(3), units::duration(ns.0));
+        writeln!(
+            out,
+            "<p>The first {worth} together save {saved}, {pct:.0} % of a step: gains overlap.</p>"
+        )?;
+    }
+    if rest.is_empty() {
+        return Ok(());
+    }
+    write!(
+        out,
+        "<details class=\"more\"><summary>{} more</summary>\n<ol class=\"findings\" start=\"{}\">\n",
+        rest.len(),
+        most + 1
+    )?;
+    for finding in rest {
+        write_finding(finding, dossier, page, out)?;
+    }
+    out.write_all(b"</ol></details>\n")
+}
+
+fn write_finding(
+    finding: &Finding,
+    dossier: &DossierAnswer,
+    page: &Page<'_>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    write!(out, "<li data-finding=\"{}\"><b>{}</b>", escaped(finding.id), escaped(&capital(&finding.title)))?;
+    if let (Some(ns), Some(pct)) = (finding.gain_ns, finding.gain_pct) {
+        write!(out, " <span class=\"gain\">saves {} · {pct:.1} %</span>", units::duration(ns.0))?;
+    }
+    writeln!(out, "\n<p>{}</p>", escaped(&sentence(finding.advice)))?;
+    let caveat = finding.caveat.as_ref().map(|caveat| format!(": {caveat}")).unwrap_or_default();
+    writeln!(
+        out,
+        "<p class=\"soft\">{} Confidence {}{}.</p>",
+        escaped(&sentence(&finding.evidence.text)),
+        finding.confidence.label(),
+        escaped(&caveat)
+    )?;
+    let inputs = inputs(page);
+    if let Some((place, cut)) = place(&finding.evidence, dossier) {
+        writeln!(
+            out,
+            "<p><a class=\"evidence\" href=\"#{place}\">See it in the timeline</a> · for Perfetto: \
+             <code>gpuscope convert {} {cut} -o evidence.json.gz</code></p>",
+            escaped(&inputs)
+        )?;
+    }
+    writeln!(out, "<p><code>{} {}</code></p></li>", escaped(&finding.command), escaped(&inputs))
+}
+
+/// With a capital letter and a full stop.
+fn sentence(text: &str) -> String {
+    let end = if text.is_empty() || text.ends_with('.') { "" } else { "." };
+    format!("{}{end}", capital(text))
+}
+
+fn capital(text: &str) -> String {
+    // Names of kernels and operators stay as they are.
+    let word = text.split(' ').next().unwrap_or_default();
+    if !word.chars().all(|c| c.is_ascii_lowercase()) {
+        return text.to_owned();
+    }
+    let mut rest = text.chars();
+    rest.next().map_or(String::new(), |first| first.to_uppercase().chain(rest).collect())
+}
+
+/// The address of the evidence in the timeline, with as much around it again on both sides, and what selects it.
+fn place(evidence: &Evidence, dossier: &DossierAnswer) -> Option<(String, String)> {
+    let picture = dossier.timeline.picture.as_ref()?;
+    let rank = evidence.ranks.first().copied().or_else(|| picture.ranks.first().map(|rank| rank.rank))?;
+    let drawn = picture.ranks.iter().find(|drawn| drawn.rank == rank)?;
+    let (start, end) = (evidence.start_ns?, evidence.end_ns?);
+    let (from, to) = ((start + drawn.shift).0, (end + drawn.shift).0);
+    let around = (to - from).max(1_000);
+    let address =
+        format!("from={}&amp;to={}&amp;mark={from}..{to}&amp;group=rank+{rank}", from - around, to + around);
+    let first = dossier.info.ranks.iter().find(|info| info.rank == rank)?.start_ns?;
+    let cut = format!("--rank {rank} --from {} --to {}", (start - first).0, (end - first).0);
+    Some((address, cut))
 }
 
 /// What to give the command: the file, or the folder they all lie in.
@@ -90,7 +186,7 @@ mod tests {
         };
         let tables = [table];
         let inputs = paths.iter().map(input).collect();
-        let page = Page { command: "analyze", inputs, quality: &[], tables: &tables };
+        let page = Page { command: "analyze", inputs, quality: &[], tables: &tables, figures: &[] };
         let mut out = Vec::new();
         crate::html::write(&page, &mut out).unwrap();
         String::from_utf8(out).unwrap()

@@ -1,0 +1,172 @@
+//! Everything about a run at once: what a report shows, from the verdict down to each event.
+//!
+//! One walk over the ranks answers all questions, so that a report costs one reading.
+
+mod median_step;
+mod numbers;
+mod per_step;
+#[cfg(test)]
+mod tests;
+
+use gpuscope_table::{Table, Tabular};
+use gpuscope_trace::{Quality, View};
+use serde::Serialize;
+
+use crate::analyze::{self, AnalyzeAnswer};
+use crate::bandwidth::BandwidthAnswer;
+use crate::info::{InfoAnswer, RankInfo};
+use crate::launches::LaunchesAnswer;
+use crate::layers::{LayersAnswer, RankLayers};
+use crate::ops::OpsAnswer;
+use crate::queue::QueueAnswer;
+use crate::stacks::{RankStacks, StacksAnswer};
+use crate::timeline::{RankPicture, TimelineAnswer};
+use crate::{Analyze, Bandwidth, Info, Launches, Layers, Ops, Question, Queue, Stacks, Timeline};
+
+pub use median_step::{MedianStep, StepPart, What};
+pub use numbers::{KeyNumber, Worst};
+
+/// Operators of each rank that a report lists.
+const LISTED_OPERATORS: usize = 100;
+
+#[derive(Clone, Copy, Debug)]
+pub struct Dossier {
+    /// Slices of the timeline, of each rank.
+    pub most_slices: usize,
+    /// Nodes of the call tree that take less than this share of a rank's GPU time become part of those above.
+    pub least_share: f64,
+}
+
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct DossierAnswer {
+    #[serde(flatten)]
+    pub analyze: AnalyzeAnswer,
+    pub numbers: Vec<KeyNumber>,
+    pub median_step: Option<MedianStep>,
+    pub info: InfoAnswer,
+    pub ops: OpsAnswer,
+    pub layers: LayersAnswer,
+    pub launches: LaunchesAnswer,
+    pub queue: QueueAnswer,
+    pub bandwidth: BandwidthAnswer,
+    pub stacks: StacksAnswer,
+    #[serde(skip)]
+    pub timeline: TimelineAnswer,
+}
+
+/// What one rank contributes.
+#[derive(Debug)]
+pub struct Local {
+    analyze: analyze::Local,
+    per_step: per_step::RankSteps,
+    step: Option<median_step::RankStep>,
+    info: RankInfo,
+    ops: OpsAnswer,
+    layers: RankLayers,
+    launches: crate::launches::RankLaunches,
+    queue: Vec<crate::queue::StreamQueue>,
+    bandwidth: BandwidthAnswer,
+    stacks: RankStacks,
+    timeline: RankPicture,
+}
+
+impl Dossier {
+    fn ops() -> Ops {
+        Ops { top: Some(LISTED_OPERATORS), ..Ops::default() }
+    }
+
+    fn stacks(self, view: View<'_>) -> Stacks {
+        let all: i64 = view.gpu().map(|event| event.dur().0).sum();
+        Stacks { min: (all as f64 * self.least_share) as i64, ..Stacks::default() }
+    }
+
+    fn timeline(self) -> Timeline {
+        Timeline { most_slices: Some(self.most_slices) }
+    }
+}
+
+impl Question for Dossier {
+    type Local = Local;
+    type Answer = DossierAnswer;
+
+    fn local(&self, rank: u32, view: View<'_>) -> Local {
+        let analyze = Analyze.local(rank, view);
+        Local {
+            per_step: per_step::of(view),
+            step: median_step::local(rank, view, analyze.breakdown()),
+            analyze,
+            info: Info.local(rank, view),
+            ops: Dossier::ops().local(rank, view),
+            layers: Layers::default().local(rank, view),
+            launches: Launches::default().local(rank, view),
+            queue: Queue::default().local(rank, view),
+            bandwidth: Bandwidth::default().local(rank, view),
+            stacks: self.stacks(view).local(rank, view),
+            timeline: self.timeline().local(rank, view),
+        }
+    }
+
+    fn merge(&self, locals: Vec<Local>) -> DossierAnswer {
+        let mut apart = Apart::default();
+        for local in locals {
+            apart.take(local);
+        }
+        let mut answer = DossierAnswer {
+            analyze: Analyze.merge(apart.analyze),
+            info: Info.merge(apart.info),
+            ops: Dossier::ops().merge(apart.ops),
+            layers: Layers::default().merge(apart.layers),
+            launches: Launches::default().merge(apart.launches),
+            queue: Queue::default().merge(apart.queue),
+            bandwidth: Bandwidth::default().merge(apart.bandwidth),
+            stacks: Stacks::default().merge(apart.stacks),
+            timeline: self.timeline().merge(apart.timeline),
+            ..DossierAnswer::default()
+        };
+        answer.median_step = median_step::merge(apart.step, &answer.analyze.collectives);
+        answer.numbers = numbers::of(&answer, &apart.per_step);
+        answer
+    }
+
+    fn quality(&self, answer: &DossierAnswer) -> Vec<Quality> {
+        Analyze.quality(&answer.analyze)
+    }
+}
+
+impl Tabular for DossierAnswer {
+    fn tables(&self) -> Vec<Table> {
+        self.analyze.tables()
+    }
+}
+
+/// The parts of all ranks, question by question.
+#[derive(Default)]
+struct Apart {
+    analyze: Vec<analyze::Local>,
+    per_step: Vec<per_step::RankSteps>,
+    step: Vec<median_step::RankStep>,
+    info: Vec<RankInfo>,
+    ops: Vec<OpsAnswer>,
+    layers: Vec<RankLayers>,
+    launches: Vec<crate::launches::RankLaunches>,
+    queue: Vec<Vec<crate::queue::StreamQueue>>,
+    bandwidth: Vec<BandwidthAnswer>,
+    stacks: Vec<RankStacks>,
+    timeline: Vec<RankPicture>,
+}
+
+impl Apart {
+    fn take(&mut self, local: Local) {
+        self.analyze.push(local.analyze);
+        self.per_step.push(local.per_step);
+        self.step.extend(local.step);
+        self.info.push(local.info);
+        self.ops.push(local.ops);
+        self.layers.push(local.layers);
+        self.launches.push(local.launches);
+        self.queue.push(local.queue);
+        self.bandwidth.push(local.bandwidth);
+        self.stacks.push(local.stacks);
+        self.timeline.push(local.timeline);
+    }
+}

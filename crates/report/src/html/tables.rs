@@ -1,0 +1,91 @@
+//! Tables: whole before any script runs; sorted and searched by one, which finds the exact value of each cell.
+
+use std::io::{self, Write};
+
+use gpuscope_table::{Column, Table, Values};
+
+use super::escaped;
+use crate::layout::{percent, with_shares};
+use crate::names;
+use crate::text;
+
+/// Names that take more than about a line are folded.
+const LONG_NAME: usize = 80;
+/// Texts that may take several lines, so that numbers beside them stay in sight.
+const MAY_WRAP: usize = 28;
+/// What a page can hold of one table and still open at once; files hold all.
+const MOST_ROWS: usize = 5_000;
+
+pub(super) fn write(table: &Table, out: &mut impl Write) -> io::Result<()> {
+    let columns = with_shares(table);
+    write!(out, "<div class=\"wide\"><table data-name=\"{}\">\n<thead><tr>", escaped(table.name))?;
+    for (column, _) in &columns {
+        let class = if text::is_number(column) { " class=\"n\"" } else { "" };
+        write!(
+            out,
+            "<th{class} scope=\"col\" data-name=\"{}\" title=\"{}\">{}</th>",
+            escaped(column.name),
+            escaped(column.doc),
+            escaped(&text::heading(column))
+        )?;
+    }
+    out.write_all(b"</tr></thead>\n<tbody>\n")?;
+    for row in 0..table.rows().min(MOST_ROWS) {
+        out.write_all(b"<tr>")?;
+        for (column, share) in &columns {
+            write_cell(column, *share, row, out)?;
+        }
+        out.write_all(b"</tr>\n")?;
+    }
+    out.write_all(b"</tbody></table></div>\n")?;
+    if table.rows() > MOST_ROWS {
+        let more = table.rows() - MOST_ROWS;
+        writeln!(
+            out,
+            "<p class=\"soft\">{more} more rows are in the files that -o x.csv and -o x.xlsx write.</p>"
+        )?;
+    }
+    Ok(())
+}
+
+fn write_cell(column: &Column, share: Option<&Column>, row: usize, out: &mut impl Write) -> io::Result<()> {
+    let cell = text::cell(column, row);
+    if let Some(share) = share {
+        let bar = match &share.values {
+            Values::Float(values) => values[row].unwrap_or(0.0).clamp(0.0, 100.0),
+            Values::Int(_) | Values::Text(_) => 0.0,
+        };
+        return write!(
+            out,
+            "<td class=\"n\" data-value=\"{}\" \
+             style=\"background:linear-gradient(90deg,var(--bar) {bar:.1}%,transparent 0)\">\
+             {} <span class=\"soft\">{}</span></td>",
+            exact(column, row),
+            escaped(&cell),
+            escaped(&percent(share, row)),
+        );
+    }
+    if text::is_number(column) {
+        return write!(out, "<td class=\"n\" data-value=\"{}\">{}</td>", exact(column, row), escaped(&cell));
+    }
+    let brief = names::fitted(&cell, LONG_NAME);
+    if brief == cell {
+        let class = if text::width(&cell) > MAY_WRAP { " class=\"name\"" } else { "" };
+        return write!(out, "<td{class}>{}</td>", escaped(&cell));
+    }
+    write!(
+        out,
+        "<td class=\"name\"><details><summary>{}</summary><p>{}</p></details></td>",
+        escaped(&brief),
+        escaped(&cell),
+    )
+}
+
+/// As files have it; empty if it is not known.
+fn exact(column: &Column, row: usize) -> String {
+    match &column.values {
+        Values::Int(values) => values[row].map(|value| value.to_string()).unwrap_or_default(),
+        Values::Float(values) => values[row].map(|value| value.to_string()).unwrap_or_default(),
+        Values::Text(_) => String::new(),
+    }
+}

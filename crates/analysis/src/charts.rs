@@ -16,12 +16,21 @@ pub struct Chart {
 pub enum Source {
     Bandwidth,
     Breakdown,
+    Collectives,
+    Copies,
     CriticalPath,
+    /// Takes two runs.
+    Diff,
     Idle,
     Kernels,
+    Layers,
+    Memory,
+    Ops,
     Overlap,
     Queue,
+    StackDepth,
     Temporal,
+    Throughput,
 }
 
 const fn chart(name: &'static str, source: Source, shows: &'static str) -> Chart {
@@ -35,7 +44,8 @@ pub const CHARTS: &[Chart] = &[
         From::Breakdown,
         "Computation, exposed communication and copies, idle: bars for each rank",
     ),
-    chart("steps", From::Breakdown, "How long each step took on each rank, as a heat map"),
+    chart("steps", From::Breakdown, "Time and exposed communication of each step on each rank, as heat maps"),
+    chart("step_waits", From::Collectives, "How long each rank waits for others in each step, as a heat map"),
     chart(
         "temporal",
         From::Temporal,
@@ -56,21 +66,44 @@ pub const CHARTS: &[Chart] = &[
     chart("idle_causes", From::Idle, "What the host did while GPUs idled"),
     chart("queue", From::Queue, "Work launched and not yet begun, over time"),
     chart("bandwidth", From::Bandwidth, "How fast bytes moved over time, by kind of copy"),
+    chart("copies", From::Copies, "Bytes being copied over time, by kind; passes and layers below"),
+    chart("stack_depth", From::StackDepth, "Depth of Python calls over time, GPU work below"),
+    chart("layers", From::Layers, "GPU time of single calls of modules, forward and backward, as box plots"),
+    chart(
+        "throughput",
+        From::Throughput,
+        "TFLOP/s of single calls of modules, forward and backward, as box plots",
+    ),
+    chart("roofline", From::Ops, "Operators below the roof of the GPU, by operations for each byte"),
+    chart("memory", From::Memory, "Memory over time, by what it is for"),
+    chart("memory_peak", From::Memory, "What lived when most memory was taken"),
+    chart("collectives", From::Collectives, "How long each rank waits in which collective, as a heat map"),
+    chart("all_to_all_v", From::Collectives, "Who sends how much to whom, as a heat map"),
     chart("critical_path", From::CriticalPath, "What bounds a step, as a waterfall"),
+    chart("diff", From::Diff, "From the time of one run to that of another, as a waterfall"),
+    chart("diff_kernels", From::Diff, "The kernels that changed most from one run to another"),
 ];
 
 impl Source {
-    /// The command that gives the same answer in numbers.
+    /// The command that tells it in numbers.
     pub fn command(self) -> &'static str {
         match self {
             Source::Bandwidth => "bandwidth",
             Source::Breakdown => "breakdown",
+            Source::Collectives => "collectives",
+            Source::Copies => "bandwidth",
             Source::CriticalPath => "critical-path",
+            Source::Diff => "diff",
             Source::Idle => "idle",
             Source::Kernels => "kernels",
+            Source::Layers => "layers",
+            Source::Memory => "memory",
+            Source::Ops => "ops",
             Source::Overlap => "overlap",
             Source::Queue => "queue",
+            Source::StackDepth => "stacks",
             Source::Temporal => "temporal",
+            Source::Throughput => "throughput",
         }
     }
 }
@@ -85,7 +118,23 @@ impl Chart {
             "communication_across_ranks" | "overlap" => {
                 "communication kernels appear in traces of distributed jobs that use NCCL or RCCL"
             }
-            "memory_across_ranks" | "bandwidth" => {
+            "collectives" | "step_waits" => {
+                "waiting shows when the traces of several ranks are given together"
+            }
+            "all_to_all_v" => {
+                "it needs an all-to-all with sizes of its own for every pair of ranks, as of experts"
+            }
+            "stack_depth" => {
+                "Python frames appear with with_stack=True, other host events with ProfilerActivity.CPU"
+            }
+            "layers" => "modules appear with with_stack=True, or with_modules=True",
+            "throughput" => {
+                "it needs modules (with_stack=True) and the sizes of tensors (record_shapes=True)"
+            }
+            "roofline" => "the sizes of tensors appear with record_shapes=True",
+            "memory" | "memory_peak" => "allocations appear with profile_memory=True",
+            "diff" | "diff_kernels" => "two runs that are alike do not differ",
+            "memory_across_ranks" | "bandwidth" | "copies" => {
                 "copies appear with ProfilerActivity.CUDA while tensors move between host and device"
             }
             "idle" | "idle_causes" => "a GPU that was never idle has nothing to show; see gpuscope breakdown",

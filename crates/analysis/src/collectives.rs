@@ -13,6 +13,7 @@
 mod all_to_all_v;
 mod arrivals;
 mod collective;
+mod figures;
 mod groups;
 mod host;
 mod late;

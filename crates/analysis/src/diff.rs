@@ -6,6 +6,7 @@
 //! each step, of the median rank of each run. Instead of two runs, one rank of a run can be compared with another,
 //! or with the median of the others.
 
+mod figures;
 mod side;
 
 use std::collections::BTreeMap;

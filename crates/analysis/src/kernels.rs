@@ -18,6 +18,7 @@ use serde::Serialize;
 
 use crate::Question;
 use crate::durations::Durations;
+pub(crate) use figures::hue;
 pub use types::KernelType;
 use types::{Combinations, Unions, label};
 

@@ -12,6 +12,7 @@
 //! counts for each call.
 
 mod calls;
+pub(crate) mod figures;
 mod table;
 mod tree;
 

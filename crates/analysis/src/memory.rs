@@ -13,6 +13,7 @@
 
 mod category;
 mod events;
+mod figures;
 mod table;
 mod timeline;
 

@@ -14,6 +14,7 @@
 mod calls;
 mod counted;
 mod event_work;
+mod figures;
 mod kernels;
 mod kinds;
 mod literal;
@@ -43,7 +44,7 @@ pub(crate) use event_work::EventWork;
 pub use kernels::KernelOfOp;
 pub use literal::Literal;
 pub use mfu::{Mfu, PerStep, PrecisionFlops, RankUtilisation, Utilisation};
-pub use roofline::{Bound, Limits};
+pub use roofline::{Bound, Limits, RankRoof};
 pub use short::{Bin, ShortKernels, ShortRow};
 pub use work::WorkOfOp;
 
@@ -141,6 +142,9 @@ pub struct OpsAnswer {
     pub categories: Vec<CategoryRow>,
     pub ranks: Vec<RankOps>,
     pub mfu: Mfu,
+    /// For those who draw.
+    #[serde(skip)]
+    pub roofs: Vec<RankRoof>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub short_kernels: Option<ShortKernels>,
 }
@@ -200,7 +204,8 @@ impl Question for Ops {
         about.left_out_kernel_ns = left_out.iter().map(|row| row.direct_kernel_ns).sum();
         let mfu = rank.mfu(&again, self.per_step);
         let short_kernels = self.short_kernels.map(|most| short::study(rank.rank, view, &calls, most));
-        OpsAnswer { by: self.by, ops, categories, ranks: vec![about], mfu, short_kernels }
+        let roofs = vec![RankRoof::of(rank.rank, &limits, &works)];
+        OpsAnswer { by: self.by, ops, categories, ranks: vec![about], mfu, roofs, short_kernels }
     }
 
     fn merge(&self, locals: Vec<OpsAnswer>) -> OpsAnswer {
@@ -211,6 +216,7 @@ impl Question for Ops {
             all.categories.extend(local.categories);
             all.ranks.extend(local.ranks);
             all.mfu.join(local.mfu);
+            all.roofs.extend(local.roofs);
             match (&mut all.short_kernels, local.short_kernels) {
                 (Some(all), Some(more)) => all.join(more),
                 (none, more) => *none = more,

@@ -9,6 +9,7 @@
 //! Tokens and samples per second are those of one rank, which the user says, by the time of each step that counts for
 //! the step time of [`crate::breakdown`]; without steps all of the trace is one.
 
+mod figures;
 mod steps;
 mod table;
 

@@ -285,6 +285,12 @@ pub(crate) struct PlotArgs {
     /// Draw so many bars or slices, the rest as one or not at all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub top: Option<u32>,
+    /// Only modules with fewer than this many others around them
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub depth: Option<u32>,
+    /// The roof is that of this GPU, rather than of the one the trace names: h100-sxm, mi300x
+    #[arg(long, value_name = "NAME")]
+    pub gpu: Option<String>,
     #[command(flatten)]
     pub selection: SelectionArgs,
     #[command(flatten)]

@@ -7,11 +7,13 @@
 mod hue;
 mod panel;
 mod series;
+mod thin;
 
 pub use gpuscope_table::Unit;
 pub use hue::Hue;
 pub use panel::{Axis, Band, Panel, Scale};
 pub use series::{Course, Data, FiveNumbers, Series, Slice};
+pub use thin::{MOST_POINTS, kept};
 
 /// One chart, or several that belong together.
 #[derive(Clone, Debug, PartialEq)]

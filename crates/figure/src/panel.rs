@@ -11,7 +11,7 @@ pub struct Panel {
     pub x: Axis,
     pub y: Axis,
     pub series: Vec<Series>,
-    /// Bars of one category stand on one another rather than side by side.
+    /// Bars of one category stand on one another rather than side by side; lines, which share their `x`, too.
     pub stacked: bool,
     /// Stretches of the horizontal axis with a name: steps, forward and backward passes.
     pub bands: Vec<Band>,

@@ -3,6 +3,7 @@
 use gpuscope_table::Unit;
 
 use crate::Hue;
+use crate::thin::thinned;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
@@ -90,12 +91,15 @@ impl Series {
         Series::new(name, hue, Data::Bars { values, reach: Vec::new(), bases: Vec::new() })
     }
 
+    /// Long ones are thinned, see [`crate::kept`].
     pub fn line(name: impl Into<String>, hue: Hue, x: Vec<f64>, y: Vec<f64>) -> Series {
+        let (x, y) = thinned(x, y);
         Series::new(name, hue, Data::Line { x, y, course: Course::Straight, filled: false })
     }
 
-    /// A value that stays until the next.
+    /// A value that stays until the next; long ones are thinned.
     pub fn steps(name: impl Into<String>, hue: Hue, x: Vec<f64>, y: Vec<f64>, filled: bool) -> Series {
+        let (x, y) = thinned(x, y);
         Series::new(name, hue, Data::Line { x, y, course: Course::Stays, filled })
     }
 

@@ -9,15 +9,25 @@ use super::{BandwidthAnswer, Copy};
 
 impl Pictured for BandwidthAnswer {
     fn figures(&self) -> Vec<Figure> {
-        let figure = Figure::new("bandwidth", "How fast did copies go?", self.rates());
+        // Each rank has a clock of its own, so one is drawn: the one that copied most.
+        let mut ranks: BTreeMap<u32, i64> = BTreeMap::new();
+        for kind in self.copies.iter().filter(|kind| kind.series.is_some()) {
+            let sum = ranks.entry(kind.rank).or_default();
+            *sum = sum.saturating_add(kind.total_bytes);
+        }
+        let Some((rank, _)) = ranks.into_iter().rev().max_by_key(|(_, bytes)| *bytes) else {
+            return Vec::new();
+        };
+        let title = format!("How fast did copies go? (rank {rank})");
+        let figure = Figure::new("bandwidth", title, self.rates(rank));
         if figure.is_empty() { Vec::new() } else { vec![figure] }
     }
 }
 
 impl BandwidthAnswer {
-    fn rates(&self) -> Panel {
+    fn rates(&self, rank: u32) -> Panel {
         let mut kinds: BTreeMap<&str, Vec<Copy>> = BTreeMap::new();
-        for kind in &self.copies {
+        for kind in self.copies.iter().filter(|kind| kind.rank == rank) {
             kinds.entry(&kind.kind).or_default().extend(kind.series.iter().flatten());
         }
         let start = kinds.values().flatten().map(|copy| copy.start_ns).min().unwrap_or_default();

@@ -1,9 +1,10 @@
 //! Time as stacked bars for each rank, and each rank's steps as a heat map.
 
-use gpuscope_figure::{Axis, Data, Figure, Hue, Panel, Pictured, Series, Unit};
+use gpuscope_figure::{Axis, Figure, Hue, Panel, Pictured, Series, Unit};
 use gpuscope_trace::Ns;
 
 use super::{BreakdownAnswer, RankBreakdown, StepTimes, Times};
+use crate::grid::Grid;
 
 type Part = (&'static str, Hue, fn(&Times) -> Ns);
 
@@ -42,25 +43,29 @@ impl BreakdownAnswer {
         Figure::new("breakdown", "Where did GPU time go?", panel).summary(summary)
     }
 
-    /// How long each step took on each rank.
+    /// How long each step took on each rank, and how much of that was communication which nothing hid.
     fn by_step(&self) -> Figure {
         let mut numbers: Vec<i64> = self.ranks.iter().flat_map(steps).map(|step| step.step).collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let mut values = vec![None; numbers.len() * self.ranks.len()];
-        for (row, rank) in self.ranks.iter().enumerate() {
-            for step in steps(rank) {
-                if let Ok(column) = numbers.binary_search(&step.step) {
-                    values[row * numbers.len() + column] = step.period_ns.map(Ns::as_f64);
+        let panel = |what: &str, hue: Hue, of: fn(&StepTimes) -> Option<Ns>| {
+            let ranks = self.ranks.iter().map(|rank| rank.rank.to_string());
+            let mut grid = Grid::new(ranks, numbers.iter().map(i64::to_string));
+            for (row, rank) in self.ranks.iter().enumerate() {
+                for step in steps(rank) {
+                    if let (Ok(column), Some(time)) = (numbers.binary_search(&step.step), of(step)) {
+                        grid.raise(row, column, time.as_f64());
+                    }
                 }
             }
-        }
-        let panel = Panel::new(
-            Axis::categories("step", numbers.iter().map(i64::to_string)),
-            Axis::categories("rank", self.ranks.iter().map(|rank| format!("rank {}", rank.rank))),
-        )
-        .with(Series::new("time of the step", Hue::Critical, Data::Cells { values, unit: Unit::Ns }));
-        Figure::new("steps", "Which rank is slow in which step?", panel)
+            grid.panel(("rank", "step"), what, hue, Unit::Ns).titled(what)
+        };
+        let period = panel("period of the step", Hue::Critical, |step| step.period_ns);
+        let exposed = panel("exposed communication", Hue::Communication, |step| {
+            Some(step.times.exposed_comm_ns).filter(|time| *time > Ns::ZERO)
+        });
+        let figure = Figure::new("steps", "Which rank is slow in which step?", period);
+        if exposed.is_empty() { figure } else { figure.below(exposed) }
     }
 }
 

@@ -190,7 +190,7 @@ fn slices(rows: &[&KernelRow], most: usize) -> Vec<Slice> {
     slices
 }
 
-fn hue(kind: KernelType) -> Hue {
+pub(crate) fn hue(kind: KernelType) -> Hue {
     match kind {
         KernelType::Computation => Hue::Compute,
         KernelType::Communication => Hue::Communication,

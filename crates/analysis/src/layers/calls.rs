@@ -59,11 +59,27 @@ pub(crate) struct Calls {
     /// GPU work of replayed graphs, which belongs to whatever replays them.
     pub(crate) replayed: Ns,
     pub(crate) all: Load,
+    /// The call and the pass of every selected GPU event, where it has one; only if asked for.
+    pub(crate) owners: Vec<Option<(u32, Pass)>>,
+    keeps_owners: bool,
 }
 
 impl Calls {
+    /// As [`Calls::of`], and whose each GPU event is.
+    pub(crate) fn with_owners(view: View<'_>, load: impl Fn(&GpuEvent) -> Load) -> Calls {
+        Calls { keeps_owners: true, ..Calls::default() }.taken(view, load)
+    }
+
+    pub(crate) fn label(&self, view: View<'_>, call: u32) -> String {
+        label(view, self.by_start[call as usize].name)
+    }
+
     /// `load` says what a GPU event counts for.
     pub(crate) fn of(view: View<'_>, load: impl Fn(&GpuEvent) -> Load) -> Calls {
+        Calls::default().taken(view, load)
+    }
+
+    fn taken(mut self, view: View<'_>, load: impl Fn(&GpuEvent) -> Load) -> Calls {
         let trace = view.trace;
         let named = Modules::new(view);
         let mut rows: Vec<Row> = trace.rows().filter(|row| named.module(*row).is_some()).collect();
@@ -73,22 +89,21 @@ impl Calls {
             place[*row as usize] = i as u32;
         }
         let mut around = Around::new(view, &named);
-        let mut calls = Calls::default();
         for (i, row) in rows.iter().enumerate() {
             let parent = around.parent(*row).map_or(NONE, |parent| place[parent as usize]);
             let name = named.module(*row).unwrap_or_default();
-            let parent = calls.adopt(view, &mut around, &place, *row, name, parent);
+            let parent = self.adopt(view, &mut around, &place, *row, name, parent);
             let parent = if (parent as usize) < i { parent } else { NONE };
-            calls.by_start.push(ModuleCall {
+            self.by_start.push(ModuleCall {
                 name,
                 parent,
                 own: Default::default(),
                 subtree: Default::default(),
             });
         }
-        calls.take_work(view, &mut around, &place, load);
-        calls.sum_up();
-        calls
+        self.take_work(view, &mut around, &place, load);
+        self.sum_up();
+        self
     }
 
     /// A call inside the backward pass repeats one of the forward pass and belongs where that belongs.
@@ -143,9 +158,13 @@ impl Calls {
                 }
                 _ => (Pass::Forward, None),
             };
-            match module.and_then(|row| self.by_start.get_mut(place[row as usize] as usize)) {
-                Some(call) => call.own[pass as usize].add(load),
+            let owner = module.map(|row| place[row as usize]).filter(|call| *call != NONE);
+            match owner {
+                Some(call) => self.by_start[call as usize].own[pass as usize].add(load),
                 None => self.outside.add(load),
+            }
+            if self.keeps_owners {
+                self.owners.push(owner.map(|call| (call, pass)));
             }
         }
     }
@@ -174,7 +193,13 @@ struct Modules<'v> {
     by_frames: bool,
 }
 
-pub(super) const FRAME: &str = "nn.Module: ";
+const FRAME: &str = "nn.Module: ";
+
+/// A module as people call it.
+pub(super) fn label(view: View<'_>, name: StrId) -> String {
+    let text = view.trace.strings.get(name);
+    text.strip_prefix(FRAME).unwrap_or(text).to_owned()
+}
 
 impl<'v> Modules<'v> {
     fn new(view: View<'v>) -> Modules<'v> {

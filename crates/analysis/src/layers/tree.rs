@@ -4,7 +4,7 @@ use gpuscope_trace::{StrId, View};
 use rustc_hash::FxHashMap;
 
 use super::Pass;
-use super::calls::{Calls, FRAME, Load, NONE, add_all};
+use super::calls::{Calls, Load, NONE, add_all, label};
 
 /// One module over all its calls.
 pub(crate) struct Module {
@@ -23,8 +23,7 @@ impl Module {
     }
 
     pub(crate) fn label(&self, view: View<'_>) -> String {
-        let text = view.trace.strings.get(self.name);
-        text.strip_prefix(FRAME).unwrap_or(text).to_owned()
+        label(view, self.name)
     }
 
     /// What its calls have to do in a pass, those that have anything.

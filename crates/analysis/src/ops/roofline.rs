@@ -6,6 +6,8 @@ use gpuscope_work::gpus::{Device, Gpu, Peaks, Recognised, recognise};
 use gpuscope_work::{Engine, Precision, Work};
 use serde::Serialize;
 
+use super::work::Works;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
@@ -31,6 +33,32 @@ pub struct Limits {
     pub gpu: Option<Recognised>,
     /// What the trace calls it.
     pub called: Option<String>,
+}
+
+/// What a rank's GPU can do at best, in the number formats of its operators.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RankRoof {
+    pub rank: u32,
+    pub gpu: Option<String>,
+    pub memory_gb_per_s: Option<f64>,
+    /// Dense TFLOP/s, highest first.
+    pub peaks: Vec<(String, f64)>,
+}
+
+impl RankRoof {
+    pub(super) fn of(rank: u32, limits: &Limits, works: &Works) -> RankRoof {
+        let mut peaks: Vec<(String, f64)> = Vec::new();
+        for work in works.of.iter().flatten() {
+            let Some(precision) = work.precision else { continue };
+            let Some(tflops) = limits.tflops(work.engine, precision) else { continue };
+            let name = format!("{} {}", precision.name(), work.engine.name());
+            if work.flops > 0 && !peaks.iter().any(|(known, _)| *known == name) {
+                peaks.push((name, tflops));
+            }
+        }
+        peaks.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        RankRoof { rank, gpu: limits.name(), memory_gb_per_s: limits.memory_gb_per_s(), peaks }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]

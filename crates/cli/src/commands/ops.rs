@@ -47,7 +47,7 @@ fn peaks(text: &str) -> Result<Peaks, Failure> {
     })
 }
 
-fn gpu(name: &str) -> Result<Recognised, Failure> {
+pub(super) fn gpu(name: &str) -> Result<Recognised, Failure> {
     let names = |gpus: &mut dyn Iterator<Item = &gpus::Gpu>| {
         gpus.map(|gpu| gpu.name.as_str()).collect::<Vec<_>>().join(", ")
     };

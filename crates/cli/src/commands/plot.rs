@@ -4,12 +4,14 @@ use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use gpuscope_analysis::charts::{self, CHARTS, Chart};
+use gpuscope_analysis::charts::{self, CHARTS, Chart, Source};
+use gpuscope_analysis::ops::Limits;
 use gpuscope_figure::Figure;
 use gpuscope_job::{ChartOptions, Run};
 use gpuscope_report::chart::svg::{self, Dress};
-use gpuscope_report::html;
+use gpuscope_report::{html, pdf, png};
 
+use super::ops::gpu;
 use super::options_of;
 use crate::Console;
 use crate::args::PlotArgs;
@@ -19,6 +21,8 @@ use crate::output::{spare, unwritable, writable};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
     Html,
+    Pdf,
+    Png,
     Svg,
 }
 
@@ -36,9 +40,12 @@ pub(crate) fn run(asked: &PlotArgs, console: &mut Console<'_>) -> Result<Exit, F
     })?;
     let format = format(file)?;
     writable(file, false)?;
-    let run = Run::open(&asked.traces, options_of(&asked.selection, &asked.reading, console)?)?;
-    spare(file, |file| run.reads(file))?;
-    let figures = run.chart(chart, &ChartOptions { top: asked.top.map(|top| top as usize) })?.answer;
+    let options = ChartOptions {
+        top: asked.top.map(|top| top as usize),
+        depth: asked.depth,
+        limits: Limits { gpu: asked.gpu.as_deref().map(gpu).transpose()?, ..Limits::default() },
+    };
+    let figures = figures(asked, chart, &options, file, console)?;
     if figures.is_empty() {
         return Err(Failure::usage(
             format!("plot {}: there is nothing to draw in {}", chart.name, asked.traces.join(" ")),
@@ -54,9 +61,36 @@ pub(crate) fn run(asked: &PlotArgs, console: &mut Console<'_>) -> Result<Exit, F
     Ok(Exit::DONE)
 }
 
+fn figures(
+    asked: &PlotArgs,
+    chart: &Chart,
+    options: &ChartOptions,
+    file: &Path,
+    console: &Console<'_>,
+) -> Result<Vec<Figure>, Failure> {
+    let open = |traces: &[String]| -> Result<Run, Failure> {
+        let run = Run::open(traces, options_of(&asked.selection, &asked.reading, console)?)?;
+        spare(file, |file| run.reads(file))?;
+        Ok(run)
+    };
+    if chart.source != Source::Diff {
+        return Ok(open(&asked.traces)?.chart(chart, options)?.answer);
+    }
+    let [before, after] = asked.traces.as_slice() else {
+        return Err(Failure::usage(
+            format!("plot {} compares two runs, not {}", chart.name, asked.traces.len()),
+            &format!("give two files or two folders: gpuscope plot {} before/ after/", chart.name),
+        ));
+    };
+    let (before, after) = (open(std::slice::from_ref(before))?, open(std::slice::from_ref(after))?);
+    Ok(after.chart_against(&before, chart, options)?.answer)
+}
+
 fn draw(figures: &[Figure], format: Format, about: &str, out: &mut impl Write) -> std::io::Result<()> {
     match format {
         Format::Html => html::write_figures(figures, about, out),
+        Format::Pdf => pdf::write(figures, out),
+        Format::Png => png::write(figures, out),
         Format::Svg => out.write_all(svg::sheet(figures, &Dress::FILE).as_bytes()),
     }
 }
@@ -83,6 +117,8 @@ fn format(file: &Path) -> Result<Format, Failure> {
     let extension = file.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
     match extension.as_deref() {
         Some("html" | "htm") => Ok(Format::Html),
+        Some("pdf") => Ok(Format::Pdf),
+        Some("png") => Ok(Format::Png),
         Some("svg") => Ok(Format::Svg),
         _ => Err(Failure::usage(
             format!("-o {}: the extension says no kind of picture", file.display()),

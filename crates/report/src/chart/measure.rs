@@ -186,7 +186,8 @@ pub(crate) fn shared(panels: &[Panel]) -> Measure {
 fn values(panel: &Panel, horizontal: bool) -> impl Iterator<Item = f64> {
     let mut values = Vec::new();
     let mut stacks: Vec<(f64, f64)> = Vec::new();
-    for series in &panel.series {
+    let mut lines: Vec<f64> = Vec::new();
+    for series in panel.series.iter().filter(|series| !series.hidden) {
         match &series.data {
             Data::Bars { values: bars, reach, bases } => {
                 for (i, value) in bars.iter().enumerate().filter_map(|(i, value)| Some((i, (*value)?))) {
@@ -201,6 +202,10 @@ fn values(panel: &Panel, horizontal: bool) -> impl Iterator<Item = f64> {
                 }
                 values.extend(reach.iter().flat_map(|(least, most)| [*least, *most]));
             }
+            Data::Line { y, .. } if panel.stacked && !horizontal => {
+                lines.resize(lines.len().max(y.len()), 0.0);
+                lines.iter_mut().zip(y).for_each(|(sum, value)| *sum += value);
+            }
             Data::Line { x, y, .. } | Data::Points { x, y, .. } => {
                 values.extend(if horizontal { x } else { y });
             }
@@ -211,6 +216,7 @@ fn values(panel: &Panel, horizontal: bool) -> impl Iterator<Item = f64> {
             Data::Cells { .. } | Data::Slices { .. } => {}
         }
     }
+    values.extend(lines);
     values.extend(stacks.into_iter().flat_map(|(least, most)| [least, most]));
     if horizontal {
         values.extend(panel.bands.iter().flat_map(|band| [band.from, band.to]));

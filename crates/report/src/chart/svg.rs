@@ -8,8 +8,9 @@ mod pie;
 use gpuscope_figure::{Arrangement, Figure, Panel};
 
 use self::frame::Frame;
-use self::paper::{Anchor, Paper, Rect, TEXT, width_of};
+use self::paper::{Anchor, Paper, Rect, TEXT};
 use super::measure;
+use crate::fonts::{bold_width_of, width_of, wrapped};
 
 /// What is around the chart.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -30,7 +31,9 @@ impl Dress {
     pub const PAGE: Dress = Dress { width: 960.0, titled: false, background: None, ink: "currentColor" };
 }
 
-const TITLE_HEIGHT: f64 = 34.0;
+const TITLE: f64 = 16.0;
+const TITLE_LINE: f64 = 22.0;
+const TITLE_GAP: f64 = 12.0;
 const LEGEND_LINE: f64 = 20.0;
 const GAP: f64 = 26.0;
 /// A chart is about this high, and grows with the number of its rows.
@@ -46,8 +49,13 @@ fn drawn(figure: &Figure, dress: &Dress, from: f64) -> (String, f64) {
     let mut paper = Paper::new(dress.ink);
     let mut top = 8.0;
     if dress.titled {
-        paper.bold(16.0, top + 18.0, &figure.title, 16.0);
-        top += TITLE_HEIGHT;
+        let measured = |text: &str| bold_width_of(text, TITLE);
+        let title = crate::text::one_line(&figure.title);
+        for line in wrapped(&title, dress.width - 32.0, measured) {
+            paper.bold(16.0, top + 18.0, &line, TITLE);
+            top += TITLE_LINE;
+        }
+        top += TITLE_GAP;
     }
     top = legend(&mut paper, figure, dress.width, top);
     let panels: Vec<&Panel> = figure.panels.iter().collect();

@@ -21,10 +21,16 @@ pub(super) fn of(
             Data::Boxes(boxes) => boxed(boxes, along, horizontal),
             Data::Line { x: xs, y: ys, course, filled } => {
                 let shape = if *course == Course::Stays { "hv" } else { "linear" };
-                json!({
+                let mut line = json!({
                     "type": "scatter", "mode": "lines", "x": scaled(xs, &x.shown), "y": scaled(ys, &y.shown),
-                    "line": {"shape": shape, "width": 1.5}, "fill": if *filled { "tozeroy" } else { "none" },
-                })
+                    "line": {"shape": shape, "width": 1.5},
+                });
+                if panel.stacked {
+                    line["stackgroup"] = json!(place.axis_id('y'));
+                } else {
+                    line["fill"] = json!(if *filled { "tozeroy" } else { "none" });
+                }
+                line
             }
             Data::Points { x: xs, y: ys, sizes } => points(xs, ys, sizes, (x, y)),
             Data::Cells { values, unit } => cells(panel, series, values, *unit),

@@ -2,8 +2,9 @@
 
 use gpuscope_figure::{Axis, Panel};
 
-use super::paper::{Anchor, Paper, Rect, TEXT, width_of};
+use super::paper::{Anchor, Paper, Rect, TEXT};
 use crate::chart::measure::Measure;
+use crate::fonts::width_of;
 use crate::names;
 
 pub(super) struct Frame<'a> {

@@ -5,27 +5,27 @@ use std::fmt::Write as _;
 use gpuscope_figure::{Course, Data, FiveNumbers, Series, Unit};
 
 use super::frame::Frame;
-use super::paper::{Anchor, Paper, Rect, TEXT, width_of};
+use super::paper::{Anchor, Paper, Rect, TEXT};
+use crate::fonts::width_of;
 use crate::units;
 
 /// A bar takes this much of its place.
 const BAR: f64 = 0.72;
 const WIDEST_BAR: f64 = 90.0;
-/// A line has no more points than this for each unit of width: more cannot be seen, and make a heavy file.
-const POINTS_PER_PIXEL: f64 = 2.0;
 
 pub(super) fn draw(paper: &mut Paper, frame: &Frame<'_>) {
     let panel = frame.panel;
     let shown: Vec<&Series> = panel.series.iter().filter(|series| !series.hidden).collect();
     let overlaid = panel.stacked || shown.iter().any(|series| is_waterfall(series));
     let beside = if overlaid { 1 } else { shown.iter().filter(|series| stands(series)).count().max(1) };
-    let (mut place, mut stacks) = (0, Vec::new());
+    let (mut place, mut stacks, mut areas) = (0, Vec::new(), Vec::new());
     for series in shown {
         match &series.data {
             Data::Bars { .. } => {
                 draw_bars(paper, frame, series, (place, beside), panel.stacked.then_some(&mut stacks));
             }
             Data::Boxes(boxes) => draw_boxes(paper, frame, series, boxes, (place, beside)),
+            Data::Line { .. } if panel.stacked => draw_area(paper, frame, series, &mut areas),
             Data::Line { .. } => draw_line(paper, frame, series),
             Data::Points { x, y, sizes } => draw_points(paper, frame, series, (x, y), sizes),
             Data::Cells { values, unit } => draw_cells(paper, frame, series, values, *unit),
@@ -97,7 +97,7 @@ fn draw_bars(
             if width_of(&said, TEXT) + 8.0 < room {
                 paper.text(far + 5.0, middle + 4.0, &said, Anchor::Start);
             } else {
-                paper.on_color(far - 6.0, middle + 4.0, &said);
+                paper.on_color(far - 6.0, middle + 4.0, &said, Anchor::End, series.hue);
             }
         }
     }
@@ -144,49 +144,48 @@ fn draw_boxes(
 
 fn draw_line(paper: &mut Paper, frame: &Frame<'_>, series: &Series) {
     let Data::Line { x, y, course, filled } = &series.data else { return };
-    let kept = thinned(frame, x, y);
-    let (mut path, mut before) = (String::new(), None);
-    for &i in &kept {
-        let (px, py) = (frame.x(x[i]), frame.y(y[i]));
-        let stays = *course == Course::Stays;
-        // Writing to a string cannot fail.
-        let _ = match before {
-            None => write!(path, "M{px:.1} {py:.1}"),
-            Some(before) if stays => write!(path, "L{px:.1} {before:.1}L{px:.1} {py:.1}"),
-            Some(_) => write!(path, "L{px:.1} {py:.1}"),
-        };
-        before = Some(py);
-    }
-    let color = series.hue.hex();
-    if *filled && let (Some(&first), Some(&last)) = (kept.first(), kept.last()) {
+    let points = course_of(frame, x, y, *course);
+    let (path, color) = (joined('M', &points), series.hue.hex());
+    if *filled && let (Some((first, _)), Some((last, _))) = (points.first(), points.last()) {
         let foot = frame.base(false);
-        let closed = format!("{path}L{:.1} {foot:.1}L{:.1} {foot:.1}Z", frame.x(x[last]), frame.x(x[first]));
+        let closed = format!("{path}L{last:.1} {foot:.1}L{first:.1} {foot:.1}Z");
         paper.path(&closed, "none", Some((color, 0.25)), "");
     }
     paper.path(&path, color, None, &series.name);
 }
 
-/// Of the points that share a column of pixels: the first, the lowest, the highest and the last.
-fn thinned(frame: &Frame<'_>, x: &[f64], y: &[f64]) -> Vec<usize> {
-    let count = x.len().min(y.len());
-    if count as f64 <= frame.plot.width * POINTS_PER_PIXEL {
-        return (0..count).collect();
+/// A line that stands on those before it, which have the same `x`.
+fn draw_area(paper: &mut Paper, frame: &Frame<'_>, series: &Series, below: &mut Vec<f64>) {
+    let Data::Line { x, y, course, .. } = &series.data else { return };
+    below.resize(below.len().max(y.len()), 0.0);
+    let above: Vec<f64> = below.iter().zip(y).map(|(below, value)| below + value).collect();
+    let upper = course_of(frame, x, &above, *course);
+    let lower: Vec<(f64, f64)> = course_of(frame, x, below, *course).into_iter().rev().collect();
+    let closed = format!("{}{}Z", joined('M', &upper), joined('L', &lower));
+    paper.path(&closed, "none", Some((series.hue.hex(), 0.85)), &series.name);
+    below[..above.len()].copy_from_slice(&above);
+}
+
+/// The corners of a line on paper.
+fn course_of(frame: &Frame<'_>, x: &[f64], y: &[f64], course: Course) -> Vec<(f64, f64)> {
+    let mut points: Vec<(f64, f64)> = Vec::with_capacity(x.len());
+    for (x, y) in x.iter().zip(y) {
+        let (x, y) = (frame.x(*x), frame.y(*y));
+        if course == Course::Stays {
+            points.extend(points.last().map(|(_, before)| (x, *before)));
+        }
+        points.push((x, y));
     }
-    let mut kept = Vec::new();
-    let column = |i: usize| (frame.x(x[i]) * POINTS_PER_PIXEL / 2.0) as i64;
-    let mut from = 0;
-    while from < count {
-        let to = (from..count).find(|i| column(*i) != column(from)).unwrap_or(count);
-        let by_height = |a: &usize, b: &usize| y[*a].total_cmp(&y[*b]);
-        let lowest = (from..to).min_by(by_height).unwrap_or(from);
-        let highest = (from..to).max_by(by_height).unwrap_or(from);
-        let mut here = [from, lowest, highest, to - 1];
-        here.sort_unstable();
-        kept.extend(here);
-        from = to;
+    points
+}
+
+fn joined(first: char, points: &[(f64, f64)]) -> String {
+    let mut path = String::new();
+    for (i, (x, y)) in points.iter().enumerate() {
+        // Writing to a string cannot fail.
+        let _ = write!(path, "{}{x:.1} {y:.1}", if i == 0 { first } else { 'L' });
     }
-    kept.dedup();
-    kept
+    path
 }
 
 fn draw_points(
@@ -242,5 +241,8 @@ fn draw_stretches(
             Rect { x, y: frame.y(*lane as f64) - thick / 2.0, width: (end - x).max(0.5), height: thick };
         let said = note(series, i, to - from, frame.panel.x.unit);
         paper.rect(rect, series.hue.hex(), 0.85, &said);
+        if let Some(name) = series.notes.get(i).filter(|name| width_of(name, TEXT) + 6.0 < rect.width) {
+            paper.on_color(rect.middle(), rect.y + thick / 2.0 + 4.0, name, Anchor::Middle, series.hue);
+        }
     }
 }

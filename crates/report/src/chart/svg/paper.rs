@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use gpuscope_figure::Hue;
+
 pub(super) const TEXT: f64 = 12.0;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -105,10 +107,10 @@ impl Paper {
         self.words(x, y, text, Anchor::Start, size, " font-weight=\"bold\"");
     }
 
-    /// Inside a bar, at its end.
-    pub(super) fn on_color(&mut self, x: f64, y: f64, text: &str) {
-        let ink = std::mem::replace(&mut self.ink, "#ffffff");
-        self.words(x, y, text, Anchor::End, TEXT, "");
+    /// Inside a bar, in black or white, whichever is easier to read there.
+    pub(super) fn on_color(&mut self, x: f64, y: f64, text: &str, anchor: Anchor, ground: Hue) {
+        let ink = std::mem::replace(&mut self.ink, if is_dark(ground.hex()) { "#ffffff" } else { "#1f2328" });
+        self.words(x, y, text, anchor, TEXT, "");
         self.ink = ink;
     }
 
@@ -161,6 +163,12 @@ pub(super) fn document(place: Rect, title: &str, body: &str) -> String {
     )
 }
 
+/// By how bright eyes find a colour: green most, blue least.
+fn is_dark(hex: &str) -> bool {
+    let part = |at: usize| hex.get(at..at + 2).and_then(|hex| u32::from_str_radix(hex, 16).ok()).unwrap_or(0);
+    part(1) * 299 + part(3) * 587 + part(5) * 114 < 140_000
+}
+
 /// Ends an element, with what is said when it is pointed at.
 struct Noted<'a>(&'a str, &'static str);
 
@@ -190,16 +198,4 @@ impl std::fmt::Display for Escaped<'_> {
         }
         Ok(())
     }
-}
-
-/// About how wide a text is: rather too wide than too narrow, as fonts differ.
-pub(super) fn width_of(text: &str, size: f64) -> f64 {
-    let em = |c: char| match c {
-        'i' | 'j' | 'l' | 't' | 'f' | 'I' | '.' | ',' | ':' | ';' | '\'' | '|' | '(' | ')' | ' ' => 0.36,
-        'm' | 'w' | 'M' | 'W' | '%' | '@' => 0.92,
-        'A'..='Z' => 0.68,
-        c if c.is_ascii() => 0.6,
-        _ => 0.9,
-    };
-    text.chars().map(em).sum::<f64>() * size
 }

@@ -1,0 +1,80 @@
+//! Which layer the GPU worked at when.
+
+use gpuscope_trace::{Interval, Ns, View};
+use rustc_hash::FxHashMap;
+
+use super::LayerRun;
+use crate::layers::{Calls, Load, Pass};
+
+const MOST_RUNS: usize = 2_000;
+
+/// Stretches of GPU work of one layer in one pass, by their start within each pass.
+pub(super) fn runs(view: View<'_>, finest: Ns) -> Vec<LayerRun> {
+    let calls = Calls::with_owners(view, Load::of);
+    let depths = depths(&calls);
+    let Some(depth) = layer_depth(&calls, &depths) else { return Vec::new() };
+    let mut open: [Option<(u32, Interval)>; Pass::ALL.len()] = [None; Pass::ALL.len()];
+    let mut runs: Vec<(Pass, u32, Interval)> = Vec::new();
+    for (event, owned) in view.gpu().zip(&calls.owners) {
+        let Some((call, pass)) = *owned else { continue };
+        let Some(layer) = layer_of(&calls, &depths, call, depth) else { continue };
+        let time = event.interval();
+        match &mut open[pass as usize] {
+            // What cannot be seen does not interrupt.
+            Some((same, run)) if *same == layer || time.len() < finest && time.end <= run.end + finest => {
+                run.end = run.end.max(time.end);
+            }
+            place => {
+                let ended = place.replace((layer, time));
+                runs.extend(ended.map(|(layer, run)| (pass, layer, run)));
+            }
+        }
+    }
+    let left = Pass::ALL.into_iter().zip(open).filter_map(|(pass, open)| Some((pass, open?)));
+    runs.extend(left.map(|(pass, (layer, run))| (pass, layer, run)));
+    if runs.len() > MOST_RUNS {
+        runs.sort_by_key(|(_, _, run)| std::cmp::Reverse(run.len()));
+        runs.truncate(MOST_RUNS);
+    }
+    runs.sort_by_key(|(pass, _, run)| (*pass, run.start));
+    let named = |(pass, layer, run): (Pass, u32, Interval)| LayerRun {
+        pass,
+        module: calls.label(view, layer),
+        start_ns: run.start,
+        end_ns: run.end,
+    };
+    runs.into_iter().map(named).collect()
+}
+
+fn depths(calls: &Calls) -> Vec<u32> {
+    let mut depths: Vec<u32> = Vec::with_capacity(calls.by_start.len());
+    for call in &calls.by_start {
+        depths.push(depths.get(call.parent as usize).map_or(0, |parent| parent + 1));
+    }
+    depths
+}
+
+/// The outermost depth with several modules that have work.
+fn layer_depth(calls: &Calls, depths: &[u32]) -> Option<u32> {
+    let mut first: FxHashMap<u32, gpuscope_trace::StrId> = FxHashMap::default();
+    let mut several: Option<u32> = None;
+    let mut deepest: Option<u32> = None;
+    for (call, depth) in calls.by_start.iter().zip(depths) {
+        if call.subtree.iter().all(|load| load.count == 0) {
+            continue;
+        }
+        deepest = deepest.max(Some(*depth));
+        if *first.entry(*depth).or_insert(call.name) != call.name {
+            several = Some(several.map_or(*depth, |known| known.min(*depth)));
+        }
+    }
+    several.or(deepest)
+}
+
+/// The call at that depth around a call.
+fn layer_of(calls: &Calls, depths: &[u32], mut call: u32, depth: u32) -> Option<u32> {
+    while *depths.get(call as usize)? > depth {
+        call = calls.by_start[call as usize].parent;
+    }
+    (depths[call as usize] == depth).then_some(call)
+}

@@ -342,6 +342,7 @@ unpack("timeline-data")
     const page = new TimelinePage(decode(bytes));
     // For tests and for the curious: what a frame costs.
     Object.assign(window, { gpuscope: page });
+    performance.mark("ready");
     document.documentElement.dataset.ready = "true";
   })
   .catch((error) => {

@@ -2,7 +2,8 @@
 //!
 //! MFU is the time that the FLOPs of one step would take at the dense peak of their number formats, of the step
 //! time. Counted are the operations of matrix units (products, convolutions, attention), as is the custom, without
-//! what activation checkpointing ran again; HFU counts that too. Where operators with a work model call others
+//! what runs again: what activation checkpointing threw away, and the scores of attention on its way back. HFU counts
+//! these too. Where operators with a work model call others
 //! (`aten::linear` and `aten::addmm`), the outermost counts, and nothing below it. Step time is that of `breakdown`;
 //! FLOPs are the mean over its steps, or all there are if the trace has no steps, whose time is then from the first
 //! GPU start to the last end. `coverage_pct` is the share of the computing kernels' time that belongs to operators
@@ -39,7 +40,7 @@ pub struct PrecisionFlops {
 pub struct Utilisation {
     /// Of one step.
     pub model_flops: u64,
-    /// With what activation checkpointing ran again.
+    /// With what ran again.
     pub hardware_flops: u64,
     /// Null without any GPU work.
     pub step_ns: Option<Ns>,
@@ -179,8 +180,9 @@ impl Asked<'_> {
     }
 
     fn add(&self, call: usize, work: &Work, flops: &mut Flops) {
-        let of = if self.again.has(self.calls.row(call)) { &mut flops.again } else { &mut flops.model };
-        *of = of.saturating_add(work.flops);
+        let again = if self.again.has(self.calls.row(call)) { work.flops } else { work.recomputed };
+        flops.again = flops.again.saturating_add(again);
+        flops.model = flops.model.saturating_add(work.flops.saturating_sub(again));
     }
 }
 

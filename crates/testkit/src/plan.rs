@@ -58,6 +58,7 @@ pub const BASE_TIME_NS: i64 = 1_751_410_836_000_000_000;
 
 /// A job to simulate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a feature of its own")]
 pub struct Plan {
     pub seed: u64,
     pub ranks: u32,

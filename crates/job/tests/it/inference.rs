@@ -27,7 +27,7 @@ struct Server {
 
 /// Requests of each step: the batch fills, is full for long but for short holes, drains, and is full again for less.
 fn requests(chance: &mut SplitMix64, full: i64) -> (Vec<i64>, (usize, usize)) {
-    let mut requests: Vec<i64> = (0..1 + chance.below(4)).map(|_| 1 + chance.below(4) as i64).collect();
+    let mut requests: Vec<i64> = (0..=chance.below(4)).map(|_| 1 + chance.below(4) as i64).collect();
     let first = requests.len();
     for _ in 0..12 {
         requests.extend(vec![full; 1 + chance.below(3)]);

@@ -33,7 +33,7 @@ use serde::Serialize;
 
 use crate::Question;
 use crate::phases::recomputed;
-use calls::Calls;
+pub(crate) use calls::Calls;
 use kinds::Kinds;
 use rows::{OfRank, sort};
 use tally::{Rules, Tallies};

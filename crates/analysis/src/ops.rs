@@ -19,6 +19,7 @@ mod kinds;
 mod literal;
 mod mfu;
 mod overlap;
+mod rates;
 mod roofline;
 mod rows;
 mod short;

@@ -191,4 +191,15 @@ mod tests {
         let loaded = sample.named_call("cuLaunchKernel", 1, 5..10).kernel("gemm", 7, 50..60, 1).build();
         assert_eq!(rows(&loaded), [("aten::mm".to_owned(), "gemm".to_owned(), 1, 5.0, 45.0)]);
     }
+
+    #[test]
+    fn a_frame_that_bleeds_over_the_end_of_an_operator_takes_nothing_from_it() {
+        let loaded = trace()
+            .host("cpu_op", "aten::mm", 0..30)
+            .host("python_function", "frame", 10..40)
+            .call(1, 15..20)
+            .kernel("gemm", 7, 50..60, 1)
+            .build();
+        assert_eq!(rows(&loaded), [("aten::mm".to_owned(), "gemm".to_owned(), 1, 15.0, 35.0)]);
+    }
 }

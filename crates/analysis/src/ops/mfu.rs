@@ -6,8 +6,9 @@
 //! these too. Where operators with a work model call others
 //! (`aten::linear` and `aten::addmm`), the outermost counts, and nothing below it. Step time is that of `breakdown`;
 //! FLOPs are the mean over its steps, or all there are if the trace has no steps, whose time is then from the first
-//! GPU start to the last end. `coverage_pct` is the share of the computing kernels' time that belongs to operators
-//! with known work: below 90 % the true MFU may be well above the one shown.
+//! GPU start to the last end. `coverage_pct` is the share of these steps' computing kernels' time that belongs to
+//! operators with known work, those without a known launch among the unknown unless they ran before all that were
+//! launched: below 90 % the true MFU may be well above the one shown.
 
 use std::collections::BTreeMap;
 
@@ -163,19 +164,25 @@ impl Asked<'_> {
     /// FLOPs by number format in the steps that count; and how much computing time has known work.
     fn flops(&self, window: &Window, sums: &mut Sums) -> BTreeMap<Option<Precision>, Flops> {
         let mut flops: BTreeMap<Option<Precision>, Flops> = BTreeMap::new();
+        let mut first_start = None;
         for Counted { call, known, work } in counted(self.calls, self.kinds, self.works) {
-            let time = computing(self.calls.direct(call));
+            if !window.has(self.view, self.calls.row(call)) {
+                continue;
+            }
+            let direct = self.calls.direct(call);
+            let time = computing(direct);
             sums.computing += time;
             if known {
                 sums.known += time;
             }
-            if let Some(work) = work.filter(|work| work.engine == Engine::Matrix)
-                && window.has(self.view, self.calls.row(call))
-            {
+            first_start = first_start.into_iter().chain(direct.first().map(|event| event.start)).min();
+            if let Some(work) = work.filter(|work| work.engine == Engine::Matrix) {
                 self.add(call, work, flops.entry(work.precision).or_default());
             }
         }
-        sums.computing += computing(self.calls.unlinked());
+        let unlinked = self.calls.unlinked();
+        let before = unlinked.partition_point(|event| first_start.is_some_and(|first| event.start < first));
+        sums.computing += computing(&unlinked[before..]);
         flops
     }
 

@@ -13,3 +13,4 @@ mod inputs;
 mod output;
 mod selection;
 mod support;
+mod tracelens;

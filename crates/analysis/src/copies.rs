@@ -2,8 +2,8 @@
 //!
 //! Bytes in flight are the sizes of all copies of a kind that are under way; the running total grows when a copy ends.
 //! Kinds are those of [`crate::bandwidth`], passes those of [`crate::phases`], layers the modules of [`crate::layers`]
-//! that are called straight from the model (or from the first module that has several inside). Consecutive GPU work of
-//! one pass or layer is one stretch, as are those with gaps that a chart of the whole time cannot show.
+//! at the outermost depth at which none has most of the work. Consecutive GPU work of one pass or layer is one stretch, as
+//! are those with gaps that a chart of the whole time cannot show.
 
 mod figures;
 mod layers;

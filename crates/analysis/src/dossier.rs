@@ -2,6 +2,7 @@
 //!
 //! One walk over the ranks answers all questions, so that a report costs one reading.
 
+mod figures;
 mod median_step;
 mod numbers;
 mod per_step;

@@ -12,6 +12,7 @@ pub(crate) const ANALYZE: &str = "\
 Examples:
   gpuscope analyze traces/                 writes gpuscope-report.html, too
   gpuscope analyze traces/ -o why.html
+  gpuscope analyze traces/ -o why.pdf      the same on paper
   gpuscope analyze rank0.json.gz --json";
 
 pub(crate) const INFO: &str = "\

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use gpuscope_analysis::dossier::DossierAnswer;
 use gpuscope_job::{InputInfo, Outcome};
 use gpuscope_report::terminal::{self, Style};
-use gpuscope_report::{Envelope, Input, Page, columns, csv, html, markdown, parquet, places, xlsx};
+use gpuscope_report::{Envelope, Input, Page, columns, csv, html, markdown, parquet, pdf, places, xlsx};
 use gpuscope_table::{Table, Tabular, Unit};
 use serde::Serialize;
 
@@ -23,6 +23,7 @@ enum Format {
     Html,
     Markdown,
     Parquet,
+    Pdf,
     Xlsx,
 }
 
@@ -119,7 +120,10 @@ impl<'a> Output<'a> {
         };
         let write = || {
             let mut file = BufWriter::new(File::create(path)?);
-            html::write_report(&outcome.answer, &page, &mut file)?;
+            match self.format {
+                Format::Pdf => pdf::write_report(&outcome.answer, &page, &mut file)?,
+                _ => html::write_report(&outcome.answer, &page, &mut file)?,
+            }
             file.flush()
         };
         write().map_err(|source| unwritable(path, source))
@@ -199,6 +203,7 @@ impl<'a> Output<'a> {
             Format::Html => html::write(&page, out),
             Format::Markdown => markdown::write(&page, out),
             Format::Parquet => tables.first().map_or(Ok(()), |table| parquet::write(table, out)),
+            Format::Pdf => pdf::write_page(&page, out),
             Format::Xlsx => xlsx::write(&Page { tables, ..page }, out),
         }
     }
@@ -283,10 +288,11 @@ fn by_extension(file: &Path) -> Result<Format, Failure> {
         Some("html" | "htm") => Ok(Format::Html),
         Some("md") => Ok(Format::Markdown),
         Some("parquet") => Ok(Format::Parquet),
+        Some("pdf") => Ok(Format::Pdf),
         Some("xlsx") => Ok(Format::Xlsx),
         _ => Err(Failure::usage(
             format!("-o {}: the extension says no format that can be written", file.display()),
-            "use .json, .csv, .parquet, .xlsx, .html or .md, or add --json or --csv",
+            "use .json, .csv, .parquet, .xlsx, .html, .pdf or .md, or add --json or --csv",
         )),
     }
 }

@@ -17,7 +17,7 @@ const ADVANCES: [u16; 95] = [
 ];
 const EM: f64 = 2048.0;
 /// Bold letters are wider, by no more than this.
-const BOLD: f64 = 1.25;
+const BOLD: f64 = 1.27;
 
 /// How wide a text is. The fonts that pages use are narrower, if anything.
 pub(crate) fn width_of(text: &str, size: f64) -> f64 {
@@ -56,7 +56,7 @@ fn advance(c: char) -> f64 {
     match c {
         ' '..='~' => f64::from(ADVANCES[c as usize - ' ' as usize]),
         '·' | '\u{a0}' => 651.0,
-        '\u{202f}' => 410.0,
+        '\u{202f}' => 409.0,
         'µ' => 1303.0,
         '–' => 1024.0,
         // As wide as most scripts get.

@@ -37,6 +37,19 @@ pub(crate) fn fitted(name: &str, most: usize) -> String {
     }
 }
 
+/// As [`fitted`], into a width on paper.
+pub(crate) fn fitted_to(name: &str, width: f64, width_of: impl Fn(&str) -> f64) -> String {
+    let mut fitting = name.to_owned();
+    let mut most = text::width(name);
+    while most > 1 && width_of(&fitting) > width {
+        // Nearly there at once, then letter by letter.
+        let guess = (most as f64 * width / width_of(&fitting)).ceil();
+        most = (guess.max(1.0) as usize).clamp(1, most - 1);
+        fitting = fitted(name, most);
+    }
+    fitting
+}
+
 /// The name without its return type, its parameters and what is common to many.
 pub(crate) fn brief(name: &str) -> String {
     let name = name.strip_prefix("void ").unwrap_or(name);
@@ -80,6 +93,16 @@ mod tests {
             fitted("ncclDevKernel_AllReduce_Sum_f32(Args<4096ul>)", 40),
             "ncclDevKernel_AllReduce_Sum_f32"
         );
+    }
+
+    #[test]
+    fn names_fit_a_width_on_paper() {
+        let width = |text: &str| text.chars().map(|c| if c == 'W' { 3.0 } else { 1.0 }).sum::<f64>();
+        for room in [1.0, 2.0, 10.0, 25.0, 60.0, 1e9] {
+            let fitting = fitted_to("WWWWWWWWWWgemm_kernel_with_a_long_name_iiiiii", room, width);
+            assert!(width(&fitting) <= room, "{fitting} in {room}");
+        }
+        assert_eq!(fitted_to("gemm", 4.0, width), "gemm");
     }
 
     #[test]

@@ -1,12 +1,14 @@
 //! Which layer the GPU worked at when.
 
-use gpuscope_trace::{Interval, Ns, View};
+use gpuscope_trace::{Interval, Ns, StrId, View};
 use rustc_hash::FxHashMap;
 
 use super::LayerRun;
 use crate::layers::{Calls, Load, Pass};
 
 const MOST_RUNS: usize = 2_000;
+/// A module with more of the work than this is the model rather than a layer of it.
+const MOST_PCT: f64 = 60.0;
 
 /// Stretches of GPU work of one layer in one pass, by their start within each pass.
 pub(super) fn runs(view: View<'_>, finest: Ns) -> Vec<LayerRun> {
@@ -54,27 +56,28 @@ fn depths(calls: &Calls) -> Vec<u32> {
     depths
 }
 
-/// The outermost depth with several modules that have work.
+/// The outermost depth at which no module has most of the work.
 fn layer_depth(calls: &Calls, depths: &[u32]) -> Option<u32> {
-    let mut first: FxHashMap<u32, gpuscope_trace::StrId> = FxHashMap::default();
-    let mut several: Option<u32> = None;
-    let mut deepest: Option<u32> = None;
+    let mut works: Vec<FxHashMap<StrId, Ns>> = Vec::new();
     for (call, depth) in calls.by_start.iter().zip(depths) {
-        if call.subtree.iter().all(|load| load.count == 0) {
-            continue;
-        }
-        deepest = deepest.max(Some(*depth));
-        if *first.entry(*depth).or_insert(call.name) != call.name {
-            several = Some(several.map_or(*depth, |known| known.min(*depth)));
+        let work: Ns = call.subtree.iter().map(|load| load.compute).sum();
+        if work > Ns::ZERO {
+            works.resize_with(works.len().max(*depth as usize + 1), FxHashMap::default);
+            *works[*depth as usize].entry(call.name).or_default() += work;
         }
     }
-    several.or(deepest)
+    let is_divided = |works: &FxHashMap<StrId, Ns>| {
+        let most = works.values().copied().max().unwrap_or(Ns::ZERO);
+        most.pct_of(works.values().copied().sum()) < MOST_PCT
+    };
+    let divided = works.iter().position(is_divided).or(works.len().checked_sub(1))?;
+    u32::try_from(divided).ok()
 }
 
-/// The call at that depth around a call.
+/// The call at that depth around a call, or the call itself if it is not so deep.
 fn layer_of(calls: &Calls, depths: &[u32], mut call: u32, depth: u32) -> Option<u32> {
     while *depths.get(call as usize)? > depth {
         call = calls.by_start[call as usize].parent;
     }
-    (depths[call as usize] == depth).then_some(call)
+    Some(call)
 }

@@ -164,13 +164,14 @@ impl KernelsAnswer {
             Axis::categories("rank", rows.iter().map(|row| row.rank.to_string())),
             Axis::new("mean duration", Unit::Ns),
         )
+        .titled(name)
         .with(bars);
-        let figure_name = match kind {
-            KernelType::Computation => "computation_across_ranks",
-            KernelType::Communication => "communication_across_ranks",
-            KernelType::Memory => "memory_across_ranks",
+        let (figure_name, what) = match kind {
+            KernelType::Computation => ("computation_across_ranks", "computation"),
+            KernelType::Communication => ("communication_across_ranks", "communication"),
+            KernelType::Memory => ("memory_across_ranks", "copy or memory set"),
         };
-        let title = format!("How long does {name} take on each rank? (whiskers: least and most)");
+        let title = format!("How long does the largest {what} take on each rank? (whiskers: least and most)");
         Figure::new(figure_name, title, panel)
     }
 }

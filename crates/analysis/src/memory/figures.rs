@@ -67,15 +67,16 @@ fn course(device: &DeviceMemory) -> Option<Figure> {
 fn at_peak(device: &DeviceMemory) -> Figure {
     let peak = &device.peak;
     let parts = peak.category_bytes.iter().filter(|(_, bytes)| *bytes > 0);
-    let parts: Vec<(&str, f64)> = parts.map(|(category, bytes)| (category.label(), bytes as f64)).collect();
-    let operators: Vec<(&str, f64)> = peak
+    let parts: Vec<(String, f64)> =
+        parts.map(|(category, bytes)| (category.label().replace('_', " "), bytes as f64)).collect();
+    let operators: Vec<(String, f64)> = peak
         .operators
         .iter()
         .take(MOST_BARS)
-        .map(|row| (row.operator.as_deref().unwrap_or("no operator"), row.bytes as f64))
+        .map(|row| (row.operator.clone().unwrap_or_else(|| "no operator".to_owned()), row.bytes as f64))
         .collect();
-    let bars = |rows: &[(&str, f64)], title: &str, hue: Hue| {
-        let names = rows.iter().map(|(name, _)| name.replace('_', " "));
+    let bars = |rows: &[(String, f64)], title: &str, hue: Hue| {
+        let names = rows.iter().map(|(name, _)| name.as_str());
         Panel::new(Axis::new("alive at the peak", Unit::Bytes), Axis::categories("", names))
             .titled(title)
             .with(Series::bars("", hue, rows.iter().map(|(_, bytes)| Some(*bytes)).collect()))

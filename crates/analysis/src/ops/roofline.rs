@@ -52,8 +52,14 @@ impl RankRoof {
             let Some(precision) = work.precision else { continue };
             let Some(tflops) = limits.tflops(work.engine, precision) else { continue };
             let name = format!("{} {}", precision.name(), work.engine.name());
-            if work.flops > 0 && !peaks.iter().any(|(known, _)| *known == name) {
-                peaks.push((name, tflops));
+            if work.flops == 0 {
+                continue;
+            }
+            // Formats that are as fast as each other have one roof.
+            match peaks.iter_mut().find(|(_, known)| known.total_cmp(&tflops).is_eq()) {
+                Some((names, _)) if names.split(", ").any(|known| known == name) => {}
+                Some((names, _)) => *names = format!("{names}, {name}"),
+                None => peaks.push((name, tflops)),
             }
         }
         peaks.sort_by(|a, b| b.1.total_cmp(&a.1).then_with(|| a.0.cmp(&b.0)));

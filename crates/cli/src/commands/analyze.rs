@@ -55,7 +55,8 @@ pub(crate) fn dossier(inputs: usize) -> Dossier {
 }
 
 fn is_page(file: &Path) -> bool {
-    file.extension().is_some_and(|end| end.eq_ignore_ascii_case("html") || end.eq_ignore_ascii_case("htm"))
+    let end = file.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
+    matches!(end.as_deref(), Some("html" | "htm" | "pdf"))
 }
 
 /// The answer as tables, where no page is wanted.

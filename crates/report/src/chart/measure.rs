@@ -87,7 +87,8 @@ impl Measure {
             Scale::Fitted if most > least => Measured::Linear { from: least, to: most },
             Scale::Fitted | Scale::Linear => {
                 let (from, to) = (least.min(0.0), most.max(0.0));
-                let to = if to > from { to } else { from + shown.divisor };
+                let least_length = if axis.unit == Unit::Percent { 100.0 } else { shown.divisor };
+                let to = if to > from { to } else { from + least_length };
                 // A little air beyond the longest bar, which has its value written there.
                 let air = (to - from) * AIR;
                 Measured::Linear {

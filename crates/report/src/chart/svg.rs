@@ -5,7 +5,7 @@ mod marks;
 mod paper;
 mod pie;
 
-use gpuscope_figure::{Arrangement, Figure, Panel};
+use gpuscope_figure::{Arrangement, Data, Figure, Panel};
 
 use self::frame::Frame;
 use self::paper::{Anchor, Paper, Rect, TEXT};
@@ -39,9 +39,16 @@ const GAP: f64 = 26.0;
 /// A chart is about this high, and grows with the number of its rows.
 const PANEL_HEIGHT: f64 = 300.0;
 const ROW_HEIGHT: f64 = 24.0;
+/// What the scale of a heat map takes.
+const SCALE_ROOM: f64 = 300.0;
 
 pub fn draw(figure: &Figure, dress: &Dress) -> String {
     drawn(figure, dress, 0.0).0
+}
+
+/// The picture, and how high it is.
+pub(crate) fn sized(figure: &Figure, dress: &Dress) -> (String, f64) {
+    drawn(figure, dress, 0.0)
 }
 
 /// That far from the top of the sheet, and how high it is.
@@ -68,10 +75,15 @@ fn drawn(figure: &Figure, dress: &Dress, from: f64) -> (String, f64) {
         }),
         Arrangement::SideBySide => {
             let height = panels.iter().map(|panel| height(panel, 1)).fold(0.0, f64::max);
-            let width = (dress.width - 24.0 - GAP * (panels.len() as f64 - 1.0)) / panels.len().max(1) as f64;
+            // Names take room.
+            let shares: Vec<f64> =
+                panels.iter().map(|panel| if panel.y.names().is_some() { 1.4 } else { 1.0 }).collect();
+            let whole = dress.width - 24.0 - GAP * (panels.len() as f64 - 1.0);
+            let mut x = 12.0;
             for (i, panel) in panels.iter().enumerate() {
-                let x = 12.0 + i as f64 * (width + GAP);
+                let width = whole * shares[i] / shares.iter().sum::<f64>();
                 draw_panel(&mut paper, panel, Rect { x, y: top, width, height }, figure, i);
+                x += width + GAP;
             }
             top + height + GAP
         }
@@ -97,24 +109,38 @@ pub fn sheet(figures: &[Figure], dress: &Dress) -> String {
 }
 
 fn height(panel: &Panel, panels: usize) -> f64 {
-    let titled = if panel.title.is_empty() { 0.0 } else { LEGEND_LINE };
+    let titled = if is_headed(panel) { LEGEND_LINE } else { 0.0 };
     if panel.is_pie() {
         return 260.0 + titled;
     }
     match panel.y.names() {
-        Some(rows) => titled + 56.0 + (rows.len() as f64 * ROW_HEIGHT).clamp(40.0, 4_000.0),
+        Some(rows) => titled + 56.0 + (rows.len() as f64 * row_height(panel)).clamp(40.0, 4_000.0),
         None if panels > 1 => titled + PANEL_HEIGHT * 0.8,
         None => titled + PANEL_HEIGHT,
     }
 }
 
+/// Whether there is a line above the panel.
+fn is_headed(panel: &Panel) -> bool {
+    !panel.title.is_empty() || marks::scale_of(panel).is_some()
+}
+
+/// Boxes of several series share a row.
+fn row_height(panel: &Panel) -> f64 {
+    let boxes = panel.series.iter().filter(|series| matches!(series.data, Data::Boxes(_))).count();
+    ROW_HEIGHT.max(boxes as f64 * 13.0 + 6.0)
+}
+
 fn draw_panel(paper: &mut Paper, panel: &Panel, rect: Rect, figure: &Figure, number: usize) {
-    let rect = if panel.title.is_empty() {
-        rect
-    } else {
-        paper.bold(rect.x, rect.y + 13.0, &panel.title, TEXT);
-        rect.without_top(LEGEND_LINE)
-    };
+    if !panel.title.is_empty() {
+        let room = rect.width - if marks::scale_of(panel).is_some() { SCALE_ROOM } else { 0.0 };
+        let title = crate::names::fitted_to(&panel.title, room, |text| bold_width_of(text, TEXT));
+        paper.bold(rect.x, rect.y + 13.0, &title, TEXT);
+    }
+    if let Some(scale) = marks::scale_of(panel) {
+        marks::draw_scale(paper, &scale, rect);
+    }
+    let rect = if is_headed(panel) { rect.without_top(LEGEND_LINE) } else { rect };
     if panel.is_empty() {
         paper.text(rect.middle(), rect.y + rect.height / 2.0, "nothing to show", Anchor::Middle);
     } else if panel.is_pie() {
@@ -143,7 +169,8 @@ fn legend(paper: &mut Paper, figure: &Figure, width: f64, top: f64) -> f64 {
     let mut named: Vec<(&str, &str)> = Vec::new();
     for series in figure.panels.iter().filter(|panel| !panel.is_pie()).flat_map(|panel| &panel.series) {
         let entry = (series.name.as_str(), series.hue.hex());
-        if !series.name.is_empty() && !series.hidden && !series.data.is_empty() && !named.contains(&entry) {
+        let told = matches!(series.data, Data::Cells { .. }) || series.name.is_empty() || series.hidden;
+        if !told && !series.data.is_empty() && !named.contains(&entry) {
             named.push(entry);
         }
     }

@@ -13,6 +13,12 @@ pub(super) fn of(
     (x, y): (&Measure, &Measure),
     named: &mut Vec<String>,
 ) -> Vec<Value> {
+    // Points of all series are measured alike.
+    let sizes = panel.series.iter().filter_map(|series| match &series.data {
+        Data::Points { sizes, .. } => Some(sizes),
+        _ => None,
+    });
+    let largest = sizes.flatten().copied().fold(0.0, f64::max);
     let traces = panel.series.iter().filter(|series| !series.data.is_empty()).map(|series| {
         let horizontal = panel.y.names().is_some();
         let along = if horizontal { x } else { y };
@@ -32,7 +38,7 @@ pub(super) fn of(
                 }
                 line
             }
-            Data::Points { x: xs, y: ys, sizes } => points(xs, ys, sizes, (x, y)),
+            Data::Points { x: xs, y: ys, sizes } => points((xs, ys), sizes, largest, (x, y)),
             Data::Cells { values, unit } => cells(panel, series, values, *unit),
             Data::Stretches { lanes, from, to } => {
                 let lengths: Vec<f64> = from.iter().zip(to).map(|(from, to)| to - from).collect();
@@ -148,8 +154,7 @@ fn boxed(boxes: &[Option<FiveNumbers>], along: &Measure, horizontal: bool) -> Va
     trace
 }
 
-fn points(xs: &[f64], ys: &[f64], sizes: &[f64], (x, y): (&Measure, &Measure)) -> Value {
-    let largest = sizes.iter().copied().fold(0.0, f64::max);
+fn points((xs, ys): (&[f64], &[f64]), sizes: &[f64], largest: f64, (x, y): (&Measure, &Measure)) -> Value {
     let diameters: Vec<f64> = sizes
         .iter()
         .map(|size| if largest > 0.0 { 4.0 + 28.0 * (size / largest).sqrt() } else { 8.0 })

@@ -15,25 +15,29 @@ pub(super) struct Frame<'a> {
     /// Ticks of the horizontal axis have texts; with a shared axis only the lowest panel's have.
     labelled: bool,
     slanted: bool,
+    /// What there is for names beside the vertical axis.
+    room: f64,
 }
 
 const TICK_LINE: f64 = 18.0;
-/// Category names are shortened to this.
-const LONGEST_NAME: usize = 44;
-const LONGEST_BELOW: usize = 24;
+/// Category names are made to fit this.
+const LONGEST_NAME: f64 = 310.0;
+const LONGEST_BELOW: f64 = 150.0;
 const SLANT: f64 = 35.0;
 
 /// What the texts beside the vertical axis need.
 pub(super) fn left_margin(panel: &Panel, width: f64) -> f64 {
     let (_, y) = super::measure::axes(panel);
     let widest = match panel.y.names() {
-        Some(rows) => {
-            rows.iter().map(|row| width_of(&names::fitted(row, LONGEST_NAME), TEXT)).fold(0.0, f64::max)
-        }
+        Some(rows) => rows.iter().map(|row| width_of(&fitting(row, LONGEST_NAME), TEXT)).fold(0.0, f64::max),
         None => y.ticks(5).iter().map(|(_, text)| width_of(text, TEXT)).fold(0.0, f64::max),
     };
     let heading = if y.shown.heading(&panel.y.label).is_empty() { 0.0 } else { TICK_LINE };
-    (widest + 10.0 + heading).min(width * 0.45)
+    (widest + 10.0 + heading).min(width * 0.5)
+}
+
+fn fitting(name: &str, room: f64) -> String {
+    names::fitted_to(name, room, |text| width_of(text, TEXT))
 }
 
 impl<'a> Frame<'a> {
@@ -48,9 +52,9 @@ impl<'a> Frame<'a> {
         let plot_width = rect.width - left - 14.0;
         let slot = |count: usize| plot_width / count.max(1) as f64;
         let below = |names: &[String]| {
-            names.iter().map(|name| width_of(&names::fitted(name, LONGEST_BELOW), TEXT)).fold(0.0, f64::max)
+            names.iter().map(|name| width_of(&fitting(name, LONGEST_BELOW), TEXT)).fold(0.0, f64::max)
         };
-        let slanted = panel.x.names().is_some_and(|names| below(names) + 8.0 > slot(names.len()));
+        let slanted = panel.x.names().is_some_and(|names| below(names) + 14.0 > slot(names.len()));
         let ticks = match panel.x.names() {
             Some(names) if slanted => below(names) * SLANT.to_radians().sin() + TICK_LINE,
             _ => TICK_LINE,
@@ -63,7 +67,7 @@ impl<'a> Frame<'a> {
             width: plot_width,
             height: (rect.height - bottom - 6.0).max(20.0),
         };
-        Frame { panel, x, y, plot, labelled, slanted }
+        Frame { panel, x, y, plot, labelled, slanted, room: left - 10.0 }
     }
 
     pub(super) fn x(&self, value: f64) -> f64 {
@@ -113,8 +117,7 @@ impl<'a> Frame<'a> {
                 // Where rows are narrower than letters, only some are named.
                 let every = (TEXT / self.slot(true)).ceil().max(1.0) as usize;
                 for (i, row) in rows.iter().enumerate().step_by(every) {
-                    let room = ((plot.x - 10.0) / (TEXT * 0.6)) as usize;
-                    let name = names::fitted(row, LONGEST_NAME.min(room.max(4)));
+                    let name = fitting(row, self.room.min(LONGEST_NAME));
                     paper.text(plot.x - 6.0, self.y(i as f64) + 4.0, &name, Anchor::End);
                 }
             }
@@ -168,15 +171,19 @@ impl<'a> Frame<'a> {
 
     fn slant_depth(&self) -> f64 {
         let names = self.panel.x.names().unwrap_or_default();
-        let widest = names.iter().map(|name| width_of(&names::fitted(name, LONGEST_BELOW), TEXT));
+        let widest = names.iter().map(|name| width_of(&fitting(name, LONGEST_BELOW), TEXT));
         widest.fold(0.0, f64::max) * SLANT.to_radians().sin() - TICK_LINE / 2.0
     }
 
     fn name_columns(&self, paper: &mut Paper, columns: &[String]) {
         let foot = self.plot.bottom();
-        let every = (TEXT * 1.4 / self.slot(false)).ceil().max(1.0) as usize;
+        let apart = if self.slanted { TEXT * 2.2 } else { TEXT * 1.4 };
+        let every = (apart / self.slot(false)).ceil().max(1.0) as usize;
         for (i, column) in columns.iter().enumerate().step_by(every) {
-            let (x, name) = (self.x(i as f64), names::fitted(column, LONGEST_BELOW));
+            let x = self.x(i as f64);
+            // Slanted names go out to the left, up to the edge.
+            let room = if self.slanted { x / SLANT.to_radians().cos() - 4.0 } else { LONGEST_BELOW };
+            let name = fitting(column, room.min(LONGEST_BELOW));
             if self.slanted {
                 paper.turned(x + 4.0, foot + 13.0, &name, Anchor::End, SLANT);
             } else {

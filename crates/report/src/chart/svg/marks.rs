@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use gpuscope_figure::{Course, Data, FiveNumbers, Series, Unit};
+use gpuscope_figure::{Course, Data, FiveNumbers, Hue, Panel, Series, Unit};
 
 use super::frame::Frame;
 use super::paper::{Anchor, Paper, Rect, TEXT};
@@ -12,6 +12,9 @@ use crate::units;
 /// A bar takes this much of its place.
 const BAR: f64 = 0.72;
 const WIDEST_BAR: f64 = 90.0;
+const HIGHEST_BAR: f64 = 22.0;
+/// A box is seen even if all values are the same.
+const LEAST_BOX: f64 = 4.0;
 
 pub(super) fn draw(paper: &mut Paper, frame: &Frame<'_>) {
     let panel = frame.panel;
@@ -19,6 +22,7 @@ pub(super) fn draw(paper: &mut Paper, frame: &Frame<'_>) {
     let overlaid = panel.stacked || shown.iter().any(|series| is_waterfall(series));
     let beside = if overlaid { 1 } else { shown.iter().filter(|series| stands(series)).count().max(1) };
     let (mut place, mut stacks, mut areas) = (0, Vec::new(), Vec::new());
+    let largest = shown.iter().map(|series| largest_point(series)).fold(0.0, f64::max);
     for series in shown {
         match &series.data {
             Data::Bars { .. } => {
@@ -27,7 +31,7 @@ pub(super) fn draw(paper: &mut Paper, frame: &Frame<'_>) {
             Data::Boxes(boxes) => draw_boxes(paper, frame, series, boxes, (place, beside)),
             Data::Line { .. } if panel.stacked => draw_area(paper, frame, series, &mut areas),
             Data::Line { .. } => draw_line(paper, frame, series),
-            Data::Points { x, y, sizes } => draw_points(paper, frame, series, (x, y), sizes),
+            Data::Points { .. } => draw_points(paper, frame, series, largest),
             Data::Cells { values, unit } => draw_cells(paper, frame, series, values, *unit),
             Data::Stretches { lanes, from, to } => draw_stretches(paper, frame, series, lanes, (from, to)),
             Data::Slices { .. } => {}
@@ -48,7 +52,7 @@ fn is_waterfall(series: &Series) -> bool {
 
 fn note(series: &Series, i: usize, value: f64, unit: Unit) -> String {
     let said = units::float(value, unit);
-    let unit = if unit == Unit::Percent { " %" } else { "" };
+    let unit = percent(unit);
     let name = if series.name.is_empty() { String::new() } else { format!("{}: ", series.name) };
     match series.notes.get(i) {
         Some(note) if !note.is_empty() => format!("{name}{said}{unit} · {note}"),
@@ -66,7 +70,8 @@ fn draw_bars(
     let Data::Bars { values, reach, bases } = &series.data else { return };
     let horizontal = frame.panel.y.names().is_some();
     let unit = if horizontal { frame.panel.x.unit } else { frame.panel.y.unit };
-    let thick = (frame.slot(horizontal) * BAR).min(WIDEST_BAR) / beside as f64;
+    let thick =
+        (frame.slot(horizontal) * BAR).min(if horizontal { HIGHEST_BAR } else { WIDEST_BAR }) / beside as f64;
     let along = |value: f64| if horizontal { frame.x(value) } else { frame.y(value) };
     for (i, value) in values.iter().enumerate().filter_map(|(i, value)| Some((i, (*value)?))) {
         let from = match &mut stacks {
@@ -91,7 +96,7 @@ fn draw_bars(
         if let Some((least, most)) = reach.get(i) {
             draw_whisker(paper, horizontal, side + thick / 2.0, (along(*least), along(*most)));
         }
-        let single = beside == 1 && stacks.is_none() && bases.is_empty();
+        let single = beside == 1 && stacks.is_none();
         if horizontal && single && reach.is_empty() {
             let (said, room) = (units::float(value, unit), frame.plot.right() - far);
             if width_of(&said, TEXT) + 8.0 < room {
@@ -128,7 +133,9 @@ fn draw_boxes(
         let middle = middle + (place as f64 - (beside as f64 - 1.0) / 2.0) * thick;
         draw_whisker(paper, horizontal, middle, (along(numbers.least), along(numbers.most)));
         let (from, to) = (along(numbers.first_quartile), along(numbers.third_quartile));
-        let (near, far) = (from.min(to), from.max(to).max(from.min(to) + 1.0));
+        let (near, far) = (from.min(to), from.max(to));
+        let widened = ((LEAST_BOX - (far - near)) / 2.0).max(0.0);
+        let (near, far) = (near - widened, far + widened);
         let half = thick * 0.4;
         let rect = if horizontal {
             Rect { x: near, y: middle - half, width: far - near, height: half * 2.0 }
@@ -138,7 +145,9 @@ fn draw_boxes(
         paper.rect(rect, series.hue.hex(), 0.85, &note(series, i, numbers.median, unit));
         let at = along(numbers.median);
         let point = |across: f64| if horizontal { (at, across) } else { (across, at) };
-        paper.line(point(middle - half), point(middle + half), "#ffffff", 1.0);
+        if far - near > LEAST_BOX {
+            paper.line(point(middle - half), point(middle + half), "#ffffff", 1.0);
+        }
     }
 }
 
@@ -188,14 +197,16 @@ fn joined(first: char, points: &[(f64, f64)]) -> String {
     path
 }
 
-fn draw_points(
-    paper: &mut Paper,
-    frame: &Frame<'_>,
-    series: &Series,
-    (x, y): (&[f64], &[f64]),
-    sizes: &[f64],
-) {
-    let largest = sizes.iter().copied().fold(0.0, f64::max);
+/// Points of all series are measured alike.
+fn largest_point(series: &Series) -> f64 {
+    match &series.data {
+        Data::Points { sizes, .. } => sizes.iter().copied().fold(0.0, f64::max),
+        _ => 0.0,
+    }
+}
+
+fn draw_points(paper: &mut Paper, frame: &Frame<'_>, series: &Series, largest: f64) {
+    let Data::Points { x, y, sizes } = &series.data else { return };
     for (i, (vx, vy)) in x.iter().zip(y).enumerate() {
         let share = sizes.get(i).map_or(0.15, |size| if largest > 0.0 { size / largest } else { 0.0 });
         let radius = 2.0 + 14.0 * share.max(0.0).sqrt();
@@ -204,17 +215,66 @@ fn draw_points(
     }
 }
 
+/// What the faintest and the strongest colour of a heat map stand for.
+pub(super) struct CellScale<'a> {
+    name: &'a str,
+    hue: Hue,
+    ends: (f64, f64),
+    unit: Unit,
+}
+
+pub(super) fn scale_of(panel: &Panel) -> Option<CellScale<'_>> {
+    panel.series.iter().find_map(|series| {
+        let Data::Cells { values, unit } = &series.data else { return None };
+        let ends = ends(values)?;
+        Some(CellScale { name: &series.name, hue: series.hue, ends, unit: *unit })
+    })
+}
+
+fn ends(values: &[Option<f64>]) -> Option<(f64, f64)> {
+    let known = values.iter().flatten().copied().filter(|value| value.is_finite());
+    known.fold(None, |ends: Option<(f64, f64)>, value| {
+        let (least, most) = ends.unwrap_or((value, value));
+        Some((least.min(value), most.max(value)))
+    })
+}
+
+fn strength(value: f64, (least, most): (f64, f64)) -> f64 {
+    let share = if most > least { (value - least) / (most - least) } else { 1.0 };
+    0.08 + 0.92 * share
+}
+
+/// At the upper right of the panel.
+pub(super) fn draw_scale(paper: &mut Paper, scale: &CellScale<'_>, rect: Rect) {
+    const PARTS: usize = 24;
+    const PART: f64 = 4.0;
+    let CellScale { name, hue, ends, unit } = scale;
+    let texts = [ends.0, ends.1].map(|end| format!("{}{}", units::float(end, *unit), percent(*unit)));
+    let most = width_of(&texts[1], TEXT);
+    let left = rect.right() - 14.0 - most - 6.0 - PARTS as f64 * PART;
+    for part in 0..PARTS {
+        let value = ends.0 + (ends.1 - ends.0) * part as f64 / (PARTS - 1) as f64;
+        let place = Rect { x: left + part as f64 * PART, y: rect.y + 4.0, width: PART, height: 10.0 };
+        paper.rect(place, hue.hex(), strength(value, *ends), "");
+    }
+    let least = format!("{name}  {}", texts[0]);
+    paper.text(left - 6.0, rect.y + 13.0, &least, Anchor::End);
+    paper.text(rect.right() - 14.0, rect.y + 13.0, &texts[1], Anchor::End);
+}
+
+fn percent(unit: Unit) -> &'static str {
+    if unit == Unit::Percent { " %" } else { "" }
+}
+
 fn draw_cells(paper: &mut Paper, frame: &Frame<'_>, series: &Series, values: &[Option<f64>], unit: Unit) {
     let (Some(columns), Some(rows)) = (frame.panel.x.names(), frame.panel.y.names()) else { return };
-    let known = || values.iter().flatten().copied().filter(|value| value.is_finite());
-    let (least, most) = (known().fold(f64::INFINITY, f64::min), known().fold(f64::NEG_INFINITY, f64::max));
+    let Some(ends) = ends(values) else { return };
     let (width, height) = (frame.slot(false), frame.slot(true));
     // A thin line between cells as long as there is room for it.
     let gap = if width > 6.0 && height > 6.0 { 1.0 } else { 0.0 };
     for (i, value) in values.iter().enumerate().take(rows.len() * columns.len()) {
         let Some(value) = *value else { continue };
         let (row, column) = (i / columns.len(), i % columns.len());
-        let share = if most > least { (value - least) / (most - least) } else { 1.0 };
         let rect = Rect {
             x: frame.x(column as f64) - width / 2.0,
             y: frame.y(row as f64) - height / 2.0,
@@ -223,7 +283,7 @@ fn draw_cells(paper: &mut Paper, frame: &Frame<'_>, series: &Series, values: &[O
         };
         let said = note(series, i, value, unit);
         let said = format!("{} · {}: {said}", rows[row], columns[column]);
-        paper.rect(rect, series.hue.hex(), 0.08 + 0.92 * share, &said);
+        paper.rect(rect, series.hue.hex(), strength(value, ends), &said);
     }
 }
 

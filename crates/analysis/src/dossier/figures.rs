@@ -1,0 +1,53 @@
+//! The median step as one bar, whose parts add up to it.
+
+use gpuscope_figure::{Axis, Figure, Hue, Panel, Series, Unit};
+
+use super::{MedianStep, StepPart, What};
+
+impl MedianStep {
+    pub fn figure(&self) -> Figure {
+        let mut panel = Panel::new(Axis::new("time", Unit::Ns), Axis::categories("", ["step"])).stacked();
+        for part in &self.parts {
+            panel = panel.with(Series::bars(label(part), hue(part.what), vec![Some(part.ns.as_f64())]));
+        }
+        let longest = self.parts.iter().max_by_key(|part| part.ns);
+        let summary = longest.map_or(String::new(), |part| {
+            format!("{:.1} % of it is {}", part.ns.pct_of(self.length_ns), label(part))
+        });
+        let title = format!("The median step: step {} of rank {}", self.step, self.rank);
+        Figure::new("median_step", title, panel).summary(summary)
+    }
+}
+
+fn label(part: &StepPart) -> String {
+    let what = match part.what {
+        What::Computation => "computation",
+        What::Waiting => "waiting for ranks",
+        What::Transfer => "transfer",
+        What::Copy => "copies",
+        What::IdleHost => "idle: host",
+        What::IdleLaunch => "idle: launch",
+        What::IdleQueued => "idle: queued",
+        What::IdleUnlinked => "idle: launch not recorded",
+        What::Lead => "before the first GPU work",
+        What::Tail => "after the last",
+    };
+    match &part.group {
+        Some(group) => format!("{what} ({group})"),
+        None => what.to_owned(),
+    }
+}
+
+/// On paper parts have no stripes: each of one sort has a colour of its own.
+fn hue(what: What) -> Hue {
+    match what {
+        What::Computation => Hue::Compute,
+        What::Waiting => Hue::Critical,
+        What::Transfer => Hue::Communication,
+        What::Copy => Hue::Copy,
+        What::IdleHost => Hue::Host,
+        What::IdleLaunch => Hue::Memset,
+        What::IdleQueued => Hue::Nth(3),
+        What::IdleUnlinked | What::Lead | What::Tail => Hue::Idle,
+    }
+}

@@ -1,0 +1,142 @@
+//! What goes on the paper, in the order of the page that it is the twin of.
+
+use gpuscope_analysis::dossier::{DossierAnswer, KeyNumber};
+use gpuscope_analysis::findings::Finding;
+use gpuscope_table::Unit;
+
+use super::sheets::{COLUMN, MARGIN, Sheets, Style};
+use super::tables;
+use crate::page::Page;
+use crate::section::{self, Section};
+use crate::{text, units};
+
+const TITLE: f64 = 15.0;
+const SECTION: f64 = 12.5;
+const TABLE: f64 = 10.0;
+
+/// The answer to one question.
+pub(super) fn page(page: &Page<'_>) -> Sheets {
+    let mut sheets = Sheets::new();
+    sheets.heading(&format!("gpuscope {}", page.command), TITLE);
+    sheets.paragraph(&page.headline(), Style::SOFT);
+    for figure in page.figures {
+        sheets.figure(figure);
+    }
+    for table in page.shown() {
+        sheets.heading(&text::one_line(&table.title), TABLE);
+        tables::write(table, &mut sheets);
+    }
+    close(page, &mut sheets);
+    sheets
+}
+
+/// All of a run.
+pub(super) fn report(dossier: &DossierAnswer, page: &Page<'_>) -> Sheets {
+    let mut sheets = Sheets::new();
+    let headline = text::one_line(&page.headline());
+    sheets.paragraph(&headline, Style::SOFT);
+    sheets.heading(&text::one_line(&dossier.analyze.verdict), TITLE);
+    numbers(&dossier.numbers, &mut sheets);
+    if let Some(step) = &dossier.median_step {
+        sheets.figure(&step.figure());
+    }
+    sheets.heading("What to do", SECTION);
+    if dossier.analyze.findings.is_empty() {
+        sheets.paragraph("Nothing above 2 % of a step was found.", Style::BODY);
+    }
+    for (i, finding) in dossier.analyze.findings.iter().enumerate() {
+        write_finding(i + 1, finding, &mut sheets);
+    }
+    for section in section::of(dossier) {
+        write_section(&section, &mut sheets);
+    }
+    close(page, &mut sheets);
+    sheets
+}
+
+/// Three in a row.
+fn numbers(numbers: &[KeyNumber], sheets: &mut Sheets) {
+    const IN_A_ROW: usize = 3;
+    let width = COLUMN / IN_A_ROW as f64;
+    let large = Style { size: 14.0, ..Style::STRONG };
+    for row in numbers.chunks(IN_A_ROW) {
+        sheets.need(52.0);
+        let top = sheets.y();
+        let mut lowest = top;
+        for (i, number) in row.iter().enumerate() {
+            let x = MARGIN + i as f64 * width;
+            let mut y = top;
+            let shown = number.value.map_or(text::MISSING.to_owned(), |value| value_of(value, number.unit));
+            for (said, style) in [(number.label.to_owned(), Style::SOFT), (shown, large)] {
+                sheets.text(x, y, style, &said);
+                y += style.line();
+            }
+            let worst = number
+                .worst
+                .as_ref()
+                .map(|worst| format!("rank {}: {}", worst.rank, value_of(worst.value, number.unit)));
+            for said in number.note.iter().chain(&worst) {
+                let said = text::one_line(said);
+                for line in crate::fonts::wrapped(&said, width - 10.0, |line| Style::SOFT.width_of(line)) {
+                    sheets.text(x, y, Style::SOFT, &line);
+                    y += Style::SOFT.line();
+                }
+            }
+            lowest = lowest.max(y);
+        }
+        sheets.skip(lowest - top + 6.0);
+    }
+}
+
+fn value_of(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Percent => format!("{value:.1} %"),
+        unit => units::float(value, unit),
+    }
+}
+
+fn write_finding(number: usize, finding: &Finding, sheets: &mut Sheets) {
+    const INDENT: f64 = 16.0;
+    sheets.need(60.0);
+    let y = sheets.y();
+    sheets.text(MARGIN, y, Style::STRONG, &format!("{number}"));
+    let gain = match (finding.gain_ns, finding.gain_pct) {
+        (Some(ns), Some(pct)) => format!(" – saves {} of a step, {pct:.1} %", units::duration(ns.0)),
+        _ => String::new(),
+    };
+    sheets.indented(&format!("{}{gain}", finding.title), INDENT, Style::STRONG);
+    sheets.indented(&finding.advice, INDENT, Style::BODY);
+    sheets.indented(&finding.evidence.text, INDENT, Style::SOFT);
+    let sure = format!("confidence {} · see: {}", finding.confidence.label(), finding.command);
+    sheets.indented(&sure, INDENT, Style::SOFT);
+    sheets.skip(6.0);
+}
+
+fn write_section(section: &Section, sheets: &mut Sheets) {
+    sheets.heading(section.question, SECTION);
+    sheets.paragraph(&section.says, Style::BODY);
+    for figure in &section.figures {
+        sheets.figure(figure);
+    }
+    for table in &section.tables {
+        sheets.heading(&text::one_line(&table.title), TABLE);
+        tables::write(table, sheets);
+    }
+}
+
+/// How far the data can be trusted, and what was read.
+fn close(page: &Page<'_>, sheets: &mut Sheets) {
+    let verdict = page.verdict().unwrap_or_else(|| "nothing to report".to_owned());
+    sheets.heading(&format!("Quality of the data: {verdict}"), SECTION);
+    for finding in page.findings() {
+        sheets.paragraph(&finding.line(), Style::BODY);
+    }
+    sheets.heading("Inputs", SECTION);
+    for input in &page.inputs {
+        let size =
+            format!("{} events · {}", units::count(input.events as i64), units::bytes(input.bytes as i64));
+        let said = format!("rank {} · {} · {} · {size}", input.rank, input.path, input.format);
+        sheets.paragraph(&said, Style::SOFT);
+    }
+    sheets.feet(&format!("gpuscope {} · {}", page.command, text::one_line(&page.headline())));
+}

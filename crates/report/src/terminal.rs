@@ -238,7 +238,7 @@ mod tests {
             .text("name", "", |_| "aten::convolution".to_owned())
             .build();
         let mut out = Vec::new();
-        write_table(&table, Style { width: 42, color: false }, &mut out).unwrap();
+        write_table(&table, Style { width: 42, color: false, pictures: false }, &mut out).unwrap();
         let lines: Vec<&str> = std::str::from_utf8(&out).unwrap().lines().collect();
         assert_eq!(lines[2], "1 000 000  1 000 000  aten::convolution");
         assert!(lines[4].starts_with("not shown for want of room: third"), "{lines:?}");

@@ -39,7 +39,8 @@ impl LayersAnswer {
             }
             let boxes = rows.iter().map(|row| row.map(|layer| five(&layer.spread))).collect();
             let series = Series::new(pass.label(), hue(pass), Data::Boxes(boxes));
-            panel = panel.with(series.noted(rows.iter().map(|row| row.map_or(String::new(), note)).collect()));
+            panel =
+                panel.with(series.noted(rows.iter().map(|row| row.map_or(String::new(), note)).collect()));
         }
         let summary = modules.first().map(|_| {
             let (name, _) =

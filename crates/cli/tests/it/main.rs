@@ -11,5 +11,6 @@ mod hostile;
 mod hta;
 mod inputs;
 mod output;
+mod plot;
 mod selection;
 mod support;

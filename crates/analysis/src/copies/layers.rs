@@ -15,25 +15,20 @@ pub(super) fn runs(view: View<'_>, finest: Ns) -> Vec<LayerRun> {
     let calls = Calls::with_owners(view, Load::of);
     let depths = depths(&calls);
     let Some(depth) = layer_depth(&calls, &depths) else { return Vec::new() };
-    let mut open: [Option<(u32, Interval)>; Pass::ALL.len()] = [None; Pass::ALL.len()];
-    let mut runs: Vec<(Pass, u32, Interval)> = Vec::new();
+    let mut by_pass: [Vec<(u32, Interval)>; Pass::ALL.len()] = Default::default();
     for (event, owned) in view.gpu().zip(&calls.owners) {
         let Some((call, pass)) = *owned else { continue };
         let Some(layer) = layer_of(&calls, &depths, call, depth) else { continue };
         let time = event.interval();
-        match &mut open[pass as usize] {
-            // What cannot be seen does not interrupt.
-            Some((same, run)) if *same == layer || time.len() < finest && time.end <= run.end + finest => {
-                run.end = run.end.max(time.end);
-            }
-            place => {
-                let ended = place.replace((layer, time));
-                runs.extend(ended.map(|(layer, run)| (pass, layer, run)));
-            }
+        match by_pass[pass as usize].last_mut() {
+            Some((same, run)) if *same == layer => run.end = run.end.max(time.end),
+            _ => by_pass[pass as usize].push((layer, time)),
         }
     }
-    let left = Pass::ALL.into_iter().zip(open).filter_map(|(pass, open)| Some((pass, open?)));
-    runs.extend(left.map(|(pass, (layer, run))| (pass, layer, run)));
+    let mut runs: Vec<(Pass, u32, Interval)> = Vec::new();
+    for (pass, found) in Pass::ALL.into_iter().zip(by_pass) {
+        runs.extend(seen(found, finest).into_iter().map(|(layer, run)| (pass, layer, run)));
+    }
     if runs.len() > MOST_RUNS {
         runs.sort_by_key(|(_, _, run)| std::cmp::Reverse(run.len()));
         runs.truncate(MOST_RUNS);
@@ -46,6 +41,22 @@ pub(super) fn runs(view: View<'_>, finest: Ns) -> Vec<LayerRun> {
         end_ns: run.end,
     };
     runs.into_iter().map(named).collect()
+}
+
+/// What cannot be seen does not interrupt what can.
+fn seen(runs: Vec<(u32, Interval)>, finest: Ns) -> Vec<(u32, Interval)> {
+    let mut seen: Vec<(u32, Interval)> = Vec::new();
+    for (layer, run) in runs {
+        match seen.last_mut() {
+            Some((last, before))
+                if *last == layer || run.len() < finest && run.start <= before.end + finest =>
+            {
+                before.end = before.end.max(run.end);
+            }
+            _ => seen.push((layer, run)),
+        }
+    }
+    seen
 }
 
 fn depths(calls: &Calls) -> Vec<u32> {

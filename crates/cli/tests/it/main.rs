@@ -11,6 +11,7 @@ mod hostile;
 mod hta;
 mod inputs;
 mod output;
+mod plot;
 mod selection;
 mod support;
 mod tracelens;

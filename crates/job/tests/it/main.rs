@@ -1,6 +1,7 @@
 //! Jobs with a planted truth, written to files, read back, and answered for exactly.
 
 mod answers;
+mod charts;
 mod collectives;
 mod critical_path;
 mod everything;

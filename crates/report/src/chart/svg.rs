@@ -68,20 +68,22 @@ fn drawn(figure: &Figure, dress: &Dress, from: f64) -> (String, f64) {
     let panels: Vec<&Panel> = figure.panels.iter().collect();
     let bottom = match figure.arrangement {
         Arrangement::Stacked => panels.iter().enumerate().fold(top, |top, (i, panel)| {
-            let height = height(panel, panels.len());
+            let height = height(panel, panels.len(), dress.width - 24.0);
             let rect = Rect { x: 12.0, y: top, width: dress.width - 24.0, height };
             draw_panel(&mut paper, panel, rect, figure, i);
             top + height + GAP
         }),
         Arrangement::SideBySide => {
-            let height = panels.iter().map(|panel| height(panel, 1)).fold(0.0, f64::max);
             // Names take room.
             let shares: Vec<f64> =
                 panels.iter().map(|panel| if panel.y.names().is_some() { 1.4 } else { 1.0 }).collect();
             let whole = dress.width - 24.0 - GAP * (panels.len() as f64 - 1.0);
+            let widths: Vec<f64> =
+                shares.iter().map(|share| whole * share / shares.iter().sum::<f64>()).collect();
+            let heights = panels.iter().zip(&widths).map(|(panel, width)| height(panel, 1, *width));
+            let height = heights.fold(0.0, f64::max);
             let mut x = 12.0;
-            for (i, panel) in panels.iter().enumerate() {
-                let width = whole * shares[i] / shares.iter().sum::<f64>();
+            for (i, (panel, width)) in panels.iter().zip(widths).enumerate() {
                 draw_panel(&mut paper, panel, Rect { x, y: top, width, height }, figure, i);
                 x += width + GAP;
             }
@@ -108,10 +110,10 @@ pub fn sheet(figures: &[Figure], dress: &Dress) -> String {
     paper::document(Rect { x: 0.0, y: 0.0, width: dress.width, height: top }, title, &body)
 }
 
-fn height(panel: &Panel, panels: usize) -> f64 {
+fn height(panel: &Panel, panels: usize, width: f64) -> f64 {
     let titled = if is_headed(panel) { LEGEND_LINE } else { 0.0 };
     if panel.is_pie() {
-        return 260.0 + titled;
+        return pie::height(panel, width) + titled;
     }
     match panel.y.names() {
         Some(rows) => titled + 56.0 + (rows.len() as f64 * row_height(panel)).clamp(40.0, 4_000.0),
@@ -190,3 +192,6 @@ fn legend(paper: &mut Paper, figure: &Figure, width: f64, top: f64) -> f64 {
     }
     y + 12.0
 }
+
+#[cfg(test)]
+mod tests;

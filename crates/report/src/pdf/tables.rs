@@ -10,10 +10,12 @@ use crate::names;
 use crate::text;
 
 /// Rows of one table; files hold the rest.
-const MOST_ROWS: usize = 60;
+const MOST_ROWS: usize = 40;
 const GAP: f64 = 9.0;
 /// Texts are wrapped, but not into less than this.
-const LEAST_TEXT: f64 = 96.0;
+const LEAST_TEXT: f64 = 140.0;
+/// A name that is there to say which row it is.
+const BRIEF: f64 = 130.0;
 /// Longer kernel names are folded.
 const LONGEST_NAME: usize = 220;
 const CELL: Style = Style { size: 7.5, bold: false, color: super::sheets::INK };
@@ -46,6 +48,18 @@ impl Set {
         Set { heading, cells, is_number: text::is_number(column), is_label: column.unit == Unit::None, width }
     }
 
+    /// Every cell on one line.
+    fn brief(&self) -> Set {
+        let fitting = |cell: &String| names::fitted_to(cell, BRIEF, |text| CELL.width_of(text));
+        Set {
+            heading: self.heading.clone(),
+            cells: self.cells.iter().map(fitting).collect(),
+            is_number: false,
+            is_label: self.is_label,
+            width: BRIEF,
+        }
+    }
+
     fn lines(&self, row: usize) -> Vec<String> {
         if self.is_number {
             return vec![self.cells[row].clone()];
@@ -65,9 +79,10 @@ impl Set {
 pub(super) fn write(table: &Table, sheets: &mut Sheets) {
     let mut columns: Vec<Set> =
         with_shares(table).into_iter().map(|(column, share)| Set::new(column, share)).collect();
+    let brief = longest_text(&columns).map(|place| columns[place].brief());
     fit(&mut columns);
     let rows = table.rows().min(MOST_ROWS);
-    for block in blocks(&columns) {
+    for block in blocks(&columns, brief.as_ref()) {
         write_block(&block, rows, sheets);
     }
     let more = table.rows() - rows;
@@ -97,24 +112,41 @@ fn fit(columns: &mut [Set]) {
     }
 }
 
-/// Columns that fit beside each other; the labels that a table begins with are in each.
-fn blocks(columns: &[Set]) -> Vec<Vec<&Set>> {
-    let keys: Vec<&Set> =
-        columns.iter().take_while(|column| column.is_label && column.width <= LEAST_TEXT).collect();
-    let keys = if total(&keys) > COLUMN / 2.0 { Vec::new() } else { keys };
-    let mut blocks = Vec::new();
-    let mut block = keys.clone();
-    for column in &columns[keys.len()..] {
+/// Columns that fit beside each other. What a table begins with, and its longest text, say which row it is: they are in
+/// each block, the text on one line where it is repeated.
+fn blocks<'s>(columns: &'s [Set], brief: Option<&'s Set>) -> Vec<Vec<&'s Set>> {
+    let keys = columns.iter().take_while(|column| column.is_label && column.width < LEAST_TEXT).count();
+    let keys = if total(&columns[..keys].iter().collect::<Vec<_>>()) > COLUMN / 2.0 { 0 } else { keys };
+    let text = longest_text(columns).filter(|text| *text >= keys);
+    let (mut chosen, mut later): (Vec<usize>, Vec<usize>) = (Vec::new(), Vec::new());
+    let width = |chosen: &[usize]| total(&chosen.iter().map(|i| &columns[*i]).collect::<Vec<_>>());
+    let first: Vec<usize> = (0..keys).chain(text).collect();
+    for i in (0..columns.len()).filter(|i| !first.contains(i)) {
+        let wider: Vec<usize> = first.iter().chain(&chosen).copied().chain([i]).collect();
+        if later.is_empty() && width(&wider) <= COLUMN { chosen.push(i) } else { later.push(i) }
+    }
+    chosen.extend(first);
+    chosen.sort_unstable();
+    let mut blocks = vec![chosen.iter().map(|i| &columns[*i]).collect::<Vec<_>>()];
+    let repeated: Vec<&Set> = columns[..keys].iter().chain(brief).collect();
+    let mut block = repeated.clone();
+    for column in later.iter().map(|i| &columns[*i]) {
         let wider: Vec<&Set> = block.iter().copied().chain([column]).collect();
-        if block.len() > keys.len() && total(&wider) > COLUMN {
-            blocks.push(std::mem::replace(&mut block, keys.clone()));
+        if block.len() > repeated.len() && total(&wider) > COLUMN {
+            blocks.push(std::mem::replace(&mut block, repeated.clone()));
         }
         block.push(column);
     }
-    if !block.is_empty() {
+    if block.len() > repeated.len() {
         blocks.push(block);
     }
+    blocks.retain(|block| !block.is_empty());
     blocks
+}
+
+fn longest_text(columns: &[Set]) -> Option<usize> {
+    let texts = (0..columns.len()).filter(|i| !columns[*i].is_number && columns[*i].width >= LEAST_TEXT);
+    texts.max_by(|a, b| columns[*a].width.total_cmp(&columns[*b].width))
 }
 
 fn write_block(block: &[&Set], rows: usize, sheets: &mut Sheets) {

@@ -97,15 +97,42 @@ fn draw_bars(
             draw_whisker(paper, horizontal, side + thick / 2.0, (along(*least), along(*most)));
         }
         let single = beside == 1 && stacks.is_none();
-        if horizontal && single && reach.is_empty() {
-            let (said, room) = (units::float(value, unit), frame.plot.right() - far);
-            if width_of(&said, TEXT) + 8.0 < room {
-                paper.text(far + 5.0, middle + 4.0, &said, Anchor::Start);
-            } else {
-                paper.on_color(far - 6.0, middle + 4.0, &said, Anchor::End, series.hue);
-            }
+        if single && reach.is_empty() {
+            write_value(paper, frame, rect, horizontal, (value, unit), series.hue);
         }
     }
+}
+
+/// Beyond the end of a bar, else inside it, else before it.
+fn write_value(
+    paper: &mut Paper,
+    frame: &Frame<'_>,
+    bar: Rect,
+    horizontal: bool,
+    (value, unit): (f64, Unit),
+    hue: Hue,
+) {
+    let said = format!("{}{}", plain(value, unit), percent(unit));
+    let width = width_of(&said, TEXT);
+    if !horizontal {
+        if width + 4.0 < frame.slot(false) && bar.y - TEXT > frame.plot.y - 6.0 {
+            paper.text(bar.middle(), bar.y - 4.0, &said, Anchor::Middle);
+        }
+        return;
+    }
+    let y = bar.y + bar.height / 2.0 + 4.0;
+    if width + 8.0 < frame.plot.right() - bar.right() {
+        paper.text(bar.right() + 5.0, y, &said, Anchor::Start);
+    } else if width + 12.0 < bar.width {
+        paper.on_color(bar.right() - 6.0, y, &said, Anchor::End, hue);
+    } else {
+        paper.text(bar.x - 5.0, y, &said, Anchor::End);
+    }
+}
+
+/// Nothing has no unit.
+fn plain(value: f64, unit: Unit) -> String {
+    if value == 0.0 { "0".to_owned() } else { units::float(value, unit) }
 }
 
 fn draw_whisker(paper: &mut Paper, horizontal: bool, middle: f64, (from, to): (f64, f64)) {
@@ -249,7 +276,7 @@ pub(super) fn draw_scale(paper: &mut Paper, scale: &CellScale<'_>, rect: Rect) {
     const PARTS: usize = 24;
     const PART: f64 = 4.0;
     let CellScale { name, hue, ends, unit } = scale;
-    let texts = [ends.0, ends.1].map(|end| format!("{}{}", units::float(end, *unit), percent(*unit)));
+    let texts = [ends.0, ends.1].map(|end| format!("{}{}", plain(end, *unit), percent(*unit)));
     let most = width_of(&texts[1], TEXT);
     let left = rect.right() - 14.0 - most - 6.0 - PARTS as f64 * PART;
     for part in 0..PARTS {

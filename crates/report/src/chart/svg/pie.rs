@@ -4,9 +4,13 @@ use std::f64::consts::TAU;
 
 use gpuscope_figure::{Data, Panel, Slice, Unit};
 
-use super::paper::{Anchor, Paper, Rect};
+use super::paper::{Anchor, Paper, Rect, TEXT};
+use crate::fonts::width_of;
 use crate::names;
 use crate::units;
+
+const LINE: f64 = 20.0;
+const NARROW_RADIUS: f64 = 90.0;
 
 pub(super) fn draw(paper: &mut Paper, panel: &Panel, rect: Rect) {
     let slices = panel.series.iter().find_map(|series| match &series.data {
@@ -16,8 +20,16 @@ pub(super) fn draw(paper: &mut Paper, panel: &Panel, rect: Rect) {
     let Some((slices, unit)) = slices else { return };
     let slices: Vec<&Slice> = slices.iter().filter(|slice| slice.value > 0.0).collect();
     let whole: f64 = slices.iter().map(|slice| slice.value).sum();
-    let radius = (rect.height / 2.0 - 10.0).min(rect.width / 4.0);
-    let (cx, cy) = (rect.x + radius + 10.0, rect.y + rect.height / 2.0);
+    let narrow = is_narrow(rect.width);
+    let radius = if narrow {
+        (rect.width / 2.0 - 10.0).min(NARROW_RADIUS)
+    } else {
+        (rect.height / 2.0 - 10.0).min(rect.width / 4.0)
+    };
+    let (cx, cy) = match narrow {
+        true => (rect.x + radius + 10.0, rect.y + radius + 10.0),
+        false => (rect.x + radius + 10.0, rect.y + rect.height / 2.0),
+    };
     let mut turned = 0.0;
     for slice in &slices {
         let share = slice.value / whole;
@@ -25,17 +37,33 @@ pub(super) fn draw(paper: &mut Paper, panel: &Panel, rect: Rect) {
         sector(paper, (cx, cy), radius, (turned, turned + share), slice, &said);
         turned += share;
     }
-    let line = (rect.height / slices.len().max(1) as f64).min(20.0);
-    let top = cy - line * (slices.len() as f64 - 1.0) / 2.0;
-    let left = cx + radius + 24.0;
-    let room = ((rect.right() - left - 120.0) / 7.5).max(8.0) as usize;
+    // Names are beside it, or below where there is no room.
+    let (left, top) = match narrow {
+        true => (rect.x, cy + radius + 24.0),
+        false => (cx + radius + 24.0, cy - LINE * (slices.len() as f64 - 1.0) / 2.0),
+    };
     for (i, slice) in slices.iter().enumerate() {
-        let y = top + i as f64 * line;
+        let y = top + i as f64 * LINE;
         paper.rect(Rect { x: left, y: y - 9.0, width: 10.0, height: 10.0 }, slice.hue.hex(), 1.0, "");
-        let name = names::fitted(&slice.name, room);
-        let text = format!("{name} · {}", said(slice, slice.value / whole, unit));
-        paper.text(left + 16.0, y, &text, Anchor::Start);
+        let share = format!(" · {}", said(slice, slice.value / whole, unit));
+        let room = rect.right() - left - 16.0 - width_of(&share, TEXT);
+        let name = names::fitted_to(&slice.name, room, |text| width_of(text, TEXT));
+        paper.text(left + 16.0, y, &format!("{name}{share}"), Anchor::Start);
     }
+}
+
+/// Pies next to each other have their names below them.
+fn is_narrow(width: f64) -> bool {
+    width < 460.0
+}
+
+pub(super) fn height(panel: &Panel, width: f64) -> f64 {
+    let slices = panel.series.iter().map(|series| match &series.data {
+        Data::Slices { slices, .. } => slices.iter().filter(|slice| slice.value > 0.0).count(),
+        _ => 0,
+    });
+    let names = slices.sum::<usize>() as f64 * LINE;
+    if is_narrow(width) { NARROW_RADIUS * 2.0 + 34.0 + names } else { names.max(250.0) + 10.0 }
 }
 
 fn said(slice: &Slice, share: f64, unit: Unit) -> String {

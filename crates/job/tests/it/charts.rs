@@ -218,8 +218,8 @@ fn a_waterfall_leads_from_one_run_to_the_other() {
     let (ends, bases) = bars(&series[0]);
     let (first, last) = (ends[0].expect("A"), ends.last().copied().flatten().expect("B"));
     let mut at = first;
-    for place in 1..ends.len() - 1 {
-        assert_eq!(bases[place], at, "each begins where the one before it ends");
+    for (place, base) in bases.iter().enumerate().take(ends.len() - 1).skip(1) {
+        assert_eq!(*base, at, "each begins where the one before it ends");
         let change = series[1..].iter().find_map(|series| bars(series).0[place]).unwrap_or(0.0);
         at += change;
     }

@@ -24,6 +24,31 @@ export function tint(name) {
   return HOST_TINTS[Math.abs(hash) % HOST_TINTS.length];
 }
 
+/** A colour as a number. @param {string} color as `#rrggbb` or `#rgb` */
+export function rgb(color) {
+  const digits = color.slice(1);
+  return parseInt(digits.length === 3 ? digits.replace(/./g, "$&$&") : digits, 16);
+}
+
+/** @param {number} color */
+export function hex(color) {
+  return `#${color.toString(16).padStart(6, "0")}`;
+}
+
+/**
+ * So much of the upper colour over the lower one.
+ * @param {number} lower
+ * @param {number} upper
+ * @param {number} share
+ */
+export function mixed(lower, upper, share) {
+  const part = (/** @type {number} */ shift) => {
+    const [below, above] = [(lower >> shift) & 255, (upper >> shift) & 255];
+    return Math.round(below + (above - below) * share) << shift;
+  };
+  return part(16) | part(8) | part(0);
+}
+
 /** Colours of text and lines in the page's theme. */
 export function theme() {
   const style = getComputedStyle(document.documentElement);

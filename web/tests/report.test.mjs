@@ -17,7 +17,7 @@ describe("the report", () => {
     const traces = folder.demo("job", { ranks: 4, bytes: "3MB" });
     report = folder.file("report.html");
     gpuscope("analyze", traces, "-o", report);
-    answer = JSON.parse(gpuscope("analyze", traces, "--json")).result;
+    answer = JSON.parse(gpuscope("analyze", traces, "--json")).data;
     browser = await Browser.start();
   });
 
@@ -84,8 +84,9 @@ describe("the report", () => {
       const chart = page.locator('figure[data-figure="bottlenecks"]');
       await live(page, chart);
       const plot = chart.locator(".js-plotly-plot");
-      const point = chart.locator(".barlayer .point path").first();
-      await point.hover();
+      // A layer that catches the mouse lies over the bars.
+      const bar = await chart.locator(".barlayer .point path").first().boundingBox();
+      await page.mouse.move(bar.x + bar.width / 2, bar.y + bar.height / 2, { steps: 3 });
       await chart.locator(".hoverlayer .hovertext").first().waitFor();
 
       const range = () => plot.evaluate((plot) => [...plot.layout.xaxis.range ?? plot._fullLayout.xaxis.range]);
@@ -175,6 +176,7 @@ describe("the report", () => {
 
   test("leads from a finding to its evidence in the timeline, and back", async () => {
     await browser.visit(report, {}, async (page) => {
+      assert.equal(await page.locator("a.evidence").count(), answer.findings.length);
       const link = page.locator("a.evidence").first();
       const wanted = new URLSearchParams((await link.getAttribute("href")).slice(1));
       await link.click();
@@ -229,7 +231,7 @@ describe("the report", () => {
 
 /** Brings a chart into sight, where plotly takes it over. */
 async function live(page, chart) {
-  await chart.scrollIntoViewIfNeeded();
+  await chart.evaluate((chart) => chart.scrollIntoView({ block: "center" }));
   await page.waitForFunction((chart) => chart.dataset.live === "true", await chart.elementHandle());
 }
 

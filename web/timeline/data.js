@@ -9,6 +9,7 @@ import { Varints } from "../lib/packed.js";
  * @property {number} first the number of its first slice in the whole timeline
  * @property {Float64Array} start ns since the timeline's start
  * @property {Float64Array} end
+ * @property {Float64Array} before how long all slices up to one took, without it; the last is of all
  * @property {Uint32Array} name
  * @property {Uint8Array} kind
  * @property {Uint32Array} note
@@ -19,8 +20,12 @@ import { Varints } from "../lib/packed.js";
  * @property {string} unit
  * @property {Float64Array} time
  * @property {Float64Array} value
+ * @property {Float64Array} peaks the highest of every `PEAK` values
  * @property {number} most
  */
+
+/** So many values of a counter share a peak. */
+const PEAK = 64;
 
 /**
  * @typedef {object} Track
@@ -89,6 +94,7 @@ function readLane(columns, count, first) {
     first,
     start: new Float64Array(count),
     end: new Float64Array(count),
+    before: new Float64Array(count + 1),
     name: new Uint32Array(count),
     kind: new Uint8Array(count),
     note: new Uint32Array(count),
@@ -96,6 +102,7 @@ function readLane(columns, count, first) {
   for (let i = 0, end = 0; i < count; i++) {
     lane.start[i] = end + columns.next();
     lane.end[i] = end = lane.start[i] + columns.next();
+    lane.before[i + 1] = lane.before[i] + end - lane.start[i];
   }
   for (let i = 0; i < count; i++) lane.name[i] = columns.next();
   for (let i = 0; i < count; i++) lane.kind[i] = columns.next();
@@ -118,7 +125,33 @@ function readCounter(columns, points, unit) {
     value[i] = now += columns.signed();
     most = Math.max(most, now);
   }
-  return { unit, time, value, most };
+  return { unit, time, value, peaks: peaksOf(value), most };
+}
+
+/** @param {Float64Array} value */
+function peaksOf(value) {
+  const peaks = new Float64Array(Math.ceil(value.length / PEAK)).fill(-Infinity);
+  for (let i = 0; i < value.length; i++) peaks[Math.floor(i / PEAK)] = Math.max(peaks[Math.floor(i / PEAK)], value[i]);
+  return peaks;
+}
+
+/**
+ * The highest value of a range.
+ * @param {Counter} counter
+ * @param {number} from
+ * @param {number} to
+ */
+export function highest({ value, peaks }, from, to) {
+  let most = -Infinity;
+  for (let i = from; i < to; ) {
+    if (i % PEAK === 0 && i + PEAK <= to) {
+      most = Math.max(most, peaks[i / PEAK]);
+      i += PEAK;
+    } else {
+      most = Math.max(most, value[i++]);
+    }
+  }
+  return most;
 }
 
 /**
@@ -129,6 +162,28 @@ function readCounter(columns, points, unit) {
 export function firstAfter(ends, time) {
   let low = 0;
   let high = ends.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (ends[middle] > time) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+/**
+ * The same from a place on: fast if it is near.
+ * @param {Float64Array} ends
+ * @param {number} from
+ * @param {number} time
+ */
+export function nextAfter(ends, from, time) {
+  let step = 1;
+  let low = from;
+  while (low + step <= ends.length && !(ends[low + step - 1] > time)) {
+    low += step;
+    step *= 2;
+  }
+  let high = Math.min(low + step - 1, ends.length);
   while (low < high) {
     const middle = (low + high) >>> 1;
     if (ends[middle] > time) high = middle;

@@ -1,9 +1,11 @@
 // Draws what is in sight: at most one rectangle for each pixel of a lane, however many slices lie there.
 
-import { MEANING, theme, tint } from "../lib/colors.js";
+import { hex, MEANING, mixed, rgb, theme, tint } from "../lib/colors.js";
 import { duration, inUnit } from "../lib/units.js";
-import { firstAfter } from "./data.js";
+import { firstAfter, highest, nextAfter } from "./data.js";
 import { GUTTER, LANE } from "./layout.js";
+import { Strip } from "./strip.js";
+import { brief, cut, onDark, roundStep, tickText } from "./text.js";
 
 /** @typedef {import("./data.js").Lane} Lane */
 /** @typedef {import("./layout.js").Layout} Layout */
@@ -15,16 +17,12 @@ const FONT = "11px system-ui, sans-serif";
 /** Letters are about this wide; text that does not fit is cut. */
 const LETTER = 6.5;
 
-/** So many shades tell how dense a pixel is. */
-const DENSITIES = 5;
-
-/**
- * Pixels side by side that look the same.
- * @typedef {{lane: Lane | null, slice: number, name: number, dense: number, left: number, right: number}} Run
- */
-
-/** @type {Run} */
-const NO_RUN = { lane: null, slice: 0, name: -1, dense: 0, left: 0, right: -1 };
+/** Narrower slices are columns of pixels, which cost the same however many there are. */
+const WIDE = 3;
+/** A counter with no more is drawn as rectangles, one for each. */
+const FEW_STEPS = 200;
+const CRITICAL = rgb(MEANING.critical);
+const MEMSET = rgb(MEANING.memset);
 
 export class Painter {
   /**
@@ -40,8 +38,12 @@ export class Painter {
     const context = canvas.getContext("2d", { alpha: false });
     if (!context) throw new Error("this browser draws no canvas");
     this.context = context;
+    this.strip = new Strip();
     this.colors = theme();
-    this.tints = this.timeline.names.map(tint);
+    this.page = rgb(this.colors.page);
+    this.tints = this.timeline.names.map((name) => rgb(tint(name)));
+    /** By kind; -1 for none. */
+    this.meanings = this.timeline.kinds.map((kind) => (MEANING[kind] ? rgb(MEANING[kind]) : -1));
     this.briefs = this.timeline.names.map(brief);
     /** Counted for tests: what one frame cost. */
     this.drawn = { rectangles: 0, rows: 0, ms: 0 };
@@ -58,7 +60,9 @@ export class Painter {
     this.drawn = { rectangles: 0, rows: 0, ms: 0 };
     const { context, state } = this;
     this.colors = theme();
+    this.page = rgb(this.colors.page);
     this.fit();
+    this.strip.begin(Math.max(state.width - GUTTER, 1), this.page);
     context.fillStyle = this.colors.page;
     context.fillRect(0, 0, state.width, state.height);
     context.font = FONT;
@@ -69,10 +73,11 @@ export class Painter {
     context.rect(0, AXIS, state.width, state.height - AXIS);
     context.clip();
     for (const placed of this.layout.placed) {
-      const top = placed.top - state.scroll + AXIS;
+      const top = Math.round(placed.top - state.scroll + AXIS);
       if (top + placed.height < 0 || top - 24 > state.height) continue;
       this.drawTrack(placed, top);
     }
+    this.strip.paste(context, GUTTER);
     this.drawArrows();
     context.restore();
     this.drawMarked();
@@ -141,84 +146,59 @@ export class Painter {
   }
 
   /**
+   * Slices that are wide enough are rectangles; all others are columns of the strip, one for each pixel.
    * @param {Lane} lane
    * @param {number} y
    * @param {boolean} host
    */
   drawLane(lane, y, host) {
-    const { state, context } = this;
+    const { state, context, strip } = this;
+    const row = strip.row(y, LANE - 1);
     this.drawn.rows++;
     const pixel = (state.to - state.from) / (state.width - GUTTER);
-    const height = LANE - 1;
-    let run = NO_RUN;
     let i = firstAfter(lane.end, state.from);
     while (i < lane.count && lane.start[i] < state.to) {
       const start = lane.start[i];
-      const left = Math.max(this.x(start), GUTTER - 1);
-      if (lane.end[i] - start >= pixel) {
-        const right = Math.min(this.x(lane.end[i]), state.width + 1);
-        this.finish(run, y, height, host);
-        run = NO_RUN;
-        this.paint(lane, i, host);
-        context.fillRect(left, y, Math.max(right - left - 0.5, 1), height);
+      const left = Math.max(Math.round((start - state.from) / pixel), -1);
+      if (lane.end[i] - start >= WIDE * pixel) {
+        const right = Math.min(Math.round((lane.end[i] - state.from) / pixel), strip.width + 1);
+        context.fillStyle = hex(this.colorOf(lane, i, host));
+        context.fillRect(GUTTER + left, y, Math.max(right - left - 1, 1), LANE - 1);
         this.drawn.rectangles++;
-        if (right - left > 26) this.write(lane, i, left, right, y);
+        if (right - left > 26) this.write(lane, i, GUTTER + left, GUTTER + right, y);
         i++;
         continue;
       }
-      // All slices that lie within this pixel are one line, as dense as they are; the longest gives the colour.
-      const next = Math.max(firstAfter(lane.end, start + pixel), i + 1);
+      // All slices that end within this pixel are one column, as dense as they are; the longest gives the colour.
+      const until = state.from + (Math.floor((start - state.from) / pixel) + 1) * pixel;
+      const next = Math.max(nextAfter(lane.end, i, until), i + 1);
+      // Of very many, some stand for all: the longest cannot be told from the next here.
       let longest = i;
-      let busy = 0;
-      // Of very many, some stand for all: they cannot be told apart here.
       const stride = Math.max(1, Math.floor((next - i) / 16));
       for (let at = i; at < next; at += stride) {
-        const long = lane.end[at] - lane.start[at];
-        busy += long * stride;
-        if (long > lane.end[longest] - lane.start[longest]) longest = at;
+        if (lane.end[at] - lane.start[at] > lane.end[longest] - lane.start[longest]) longest = at;
       }
-      const dense = Math.ceil(Math.min(1, busy / pixel) * DENSITIES) / DENSITIES;
-      const like = run.name === lane.name[longest] && run.dense === dense && left - run.right < 1;
-      if (like) {
-        run.right = left + 1;
-      } else {
-        this.finish(run, y, height, host);
-        run = { lane, slice: longest, name: lane.name[longest], dense, left, right: left + 1 };
-      }
+      const columns = Math.max(1, Math.round((lane.end[next - 1] - start) / pixel));
+      const dense = Math.min(1, (lane.before[next] - lane.before[i]) / (pixel * columns));
+      strip.columns(row, left, columns, this.colorOf(lane, longest, host), 0.35 + 0.65 * dense);
+      this.drawn.rectangles++;
       i = next;
     }
-    this.finish(run, y, height, host);
-    context.globalAlpha = 1;
   }
 
   /**
-   * Draws neighbouring pixels that look alike as one.
-   * @param {Run} run
-   * @param {number} y
-   * @param {number} height
+   * Faint if something else is searched for.
+   * @param {Lane} lane
+   * @param {number} i
    * @param {boolean} host
    */
-  finish(run, y, height, host) {
-    if (!run.lane) return;
-    this.paint(run.lane, run.slice, host);
-    this.context.globalAlpha *= 0.35 + 0.65 * run.dense;
-    this.context.fillRect(run.left, y, run.right - run.left, height);
-    this.context.globalAlpha = 1;
-    this.drawn.rectangles++;
-  }
-
-  /** @param {Lane} lane @param {number} i @param {boolean} host */
-  paint(lane, i, host) {
-    const { context, state } = this;
-    const meaning = MEANING[this.timeline.kinds[lane.kind[i]]];
-    const plain = host && !state.meanings.has(lane.kind[i]);
-    context.fillStyle = plain || !meaning ? this.tints[lane.name[i]] : meaning;
-    const faint = state.hits && !state.hits.has(lane.name[i]);
-    context.globalAlpha = faint ? 0.18 : 1;
-    if (lane.first + i === state.selected) {
-      context.globalAlpha = 1;
-      context.fillStyle = MEANING.critical;
-    }
+  colorOf(lane, i, host) {
+    const { state } = this;
+    if (lane.first + i === state.selected) return CRITICAL;
+    const kind = lane.kind[i];
+    const meaning = host && !state.meanings.has(kind) ? -1 : this.meanings[kind];
+    const color = meaning >= 0 ? meaning : this.tints[lane.name[i]];
+    return state.hits && !state.hits.has(lane.name[i]) ? mixed(this.page, color, 0.18) : color;
   }
 
   /**
@@ -242,44 +222,32 @@ export class Painter {
    * @param {number} height
    */
   drawCounter(counter, top, height) {
-    const { context, state, colors } = this;
-    const foot = top + height;
-    const y = (/** @type {number} */ value) => foot - (counter.most ? (value / counter.most) * (height - 4) : 0);
-    context.save();
-    context.beginPath();
-    context.rect(GUTTER, AXIS, state.width - GUTTER, state.height - AXIS);
-    context.clip();
-    context.beginPath();
-    context.moveTo(GUTTER, foot);
-    const pixel = (state.to - state.from) / (state.width - GUTTER);
-    let i = Math.max(firstAfter(counter.time, state.from) - 1, 0);
-    let before = foot;
-    while (i < counter.time.length && counter.time[i] <= state.to) {
-      // Of the points within a pixel the highest is drawn, and the last one holds from there on.
-      const next = Math.max(firstAfter(counter.time, counter.time[i] + pixel), i + 1);
-      let most = counter.value[i];
-      const stride = Math.max(1, Math.floor((next - i) / 16));
-      for (let at = i; at < next; at += stride) most = Math.max(most, counter.value[at]);
-      const x = Math.max(this.x(counter.time[i]), GUTTER);
-      context.lineTo(x, before);
-      context.lineTo(x, y(most));
-      before = y(counter.value[next - 1]);
-      if (next > i + 1) {
-        context.lineTo(x + 1, y(most));
-        context.lineTo(x + 1, before);
-      }
-      this.drawn.rectangles++;
+    const { context, state, colors, strip } = this;
+    const room = height - 4;
+    const pixel = (state.to - state.from) / strip.width;
+    const tall = new Uint8Array(strip.width);
+    let i = firstAfter(counter.time, state.from);
+    let now = i > 0 ? counter.value[i - 1] : 0;
+    for (let x = 0; x < strip.width; x++) {
+      // Of the values within a pixel the highest is drawn; the last one holds from there on.
+      const next = nextAfter(counter.time, i, state.from + (x + 1) * pixel);
+      const most = Math.max(now, highest(counter, i, next));
+      if (next > i) now = counter.value[next - 1];
       i = next;
+      if (most > 0) tall[x] = Math.max(1, Math.round((most / counter.most) * room));
     }
-    context.lineTo(state.width, before);
-    context.lineTo(state.width, foot);
-    context.fillStyle = MEANING.memset;
-    context.globalAlpha = 0.6;
-    context.fill();
-    context.restore();
+    const color = mixed(this.page, MEMSET, 0.6);
+    const steps = levels(tall);
+    if (steps.length <= FEW_STEPS) {
+      context.fillStyle = hex(color);
+      for (const { from, to, level } of steps) context.fillRect(GUTTER + from, top + height - level, to - from, level);
+    } else {
+      strip.area(strip.row(top + 4, room, room), room, tall, color);
+    }
+    this.drawn.rectangles += steps.length;
+    this.drawn.rows++;
     context.fillStyle = colors.soft;
     context.fillText(`to ${inUnit(counter.most, counter.unit)}`, 12, top + LANE * 1.5);
-    this.drawn.rows++;
   }
 
   /** From the launch to what it launched, for the slice that is selected. */
@@ -332,39 +300,15 @@ export class Painter {
   }
 }
 
-/** 1, 2 or 5 times a power of ten. @param {number} least */
-export function roundStep(least) {
-  const power = 10 ** Math.floor(Math.log10(Math.max(least, 1)));
-  for (const times of [1, 2, 5]) if (times * power >= least) return times * power;
-  return 10 * power;
-}
-
 /**
- * As many digits as neighbours differ by.
- * @param {number} time
- * @param {number} step
+ * Neighbours of one height.
+ * @param {Uint8Array} tall
  */
-function tickText(time, step) {
-  const [name, size] = time >= 1e9 ? ["s", 1e9] : time >= 1e6 ? ["ms", 1e6] : time >= 1e3 ? ["µs", 1e3] : ["ns", 1];
-  const decimals = Math.max(0, Math.ceil(-Math.log10(step / Number(size))));
-  return `${(time / Number(size)).toFixed(Math.min(decimals, 9))} ${name}`;
-}
-
-/** A kernel's name without what all have in common. @param {string} name */
-export function brief(name) {
-  return name
-    .replace(/^void /, "")
-    .replace(/\(anonymous namespace\)::|<unnamed>::|at::native::|std::|c10::/g, "")
-    .replace(/\((?:[^()]|\([^()]*\))*\)$/, "");
-}
-
-/** @param {string} text @param {number} most */
-function cut(text, most) {
-  return text.length <= most ? text : `${text.slice(0, Math.max(most - 1, 0))}…`;
-}
-
-/** @param {string} color as `#rrggbb` */
-function onDark(color) {
-  const value = parseInt(color.slice(1), 16);
-  return ((value >> 16) & 255) * 0.3 + ((value >> 8) & 255) * 0.59 + (value & 255) * 0.11 < 130;
+function levels(tall) {
+  const found = [];
+  for (let from = 0, to = 0; from < tall.length; from = to) {
+    while (to < tall.length && tall[to] === tall[from]) to++;
+    if (tall[from]) found.push({ from, to, level: tall[from] });
+  }
+  return found;
 }

@@ -3,5 +3,6 @@
 import { openTimeline } from "./page.js";
 
 openTimeline().then(() => {
+  performance.mark("ready");
   document.documentElement.dataset.ready = "true";
 });

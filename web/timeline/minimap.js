@@ -19,25 +19,23 @@ export class Minimap {
     this.canvas = canvas;
     this.state = state;
     this.busy = busyShares(timeline, state.length);
+    this.whole = document.createElement("canvas");
+    /** What it was drawn for. */
+    this.look = "";
   }
 
   draw() {
     const { canvas, state } = this;
     const ratio = window.devicePixelRatio || 1;
-    canvas.width = Math.round(state.width * ratio);
-    canvas.height = HEIGHT * ratio;
+    const colors = theme();
+    const look = `${state.width} ${ratio} ${colors.page}`;
+    if (look !== this.look) this.drawWhole(colors, ratio);
+    this.look = look;
     const context = canvas.getContext("2d");
     if (!context) return;
-    const colors = theme();
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.drawImage(this.whole, 0, 0);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.fillStyle = colors.head;
-    context.fillRect(GUTTER, 0, state.width - GUTTER, HEIGHT);
-    const width = (state.width - GUTTER) / COLUMNS;
-    context.fillStyle = MEANING.compute;
-    this.busy.forEach((share, i) => {
-      const height = share * (HEIGHT - 4);
-      context.fillRect(GUTTER + i * width, HEIGHT - height, width + 0.5, height);
-    });
     const [from, to] = [this.x(state.from), this.x(state.to)];
     context.fillStyle = colors.page;
     context.globalAlpha = 0.7;
@@ -46,6 +44,26 @@ export class Minimap {
     context.globalAlpha = 1;
     context.strokeStyle = MEANING.critical;
     context.strokeRect(from + 0.5, 0.5, Math.max(to - from - 1, 2), HEIGHT - 1);
+  }
+
+  /** Drawn once: only what is in sight changes. @param {ReturnType<typeof theme>} colors @param {number} ratio */
+  drawWhole(colors, ratio) {
+    const { canvas, whole, state } = this;
+    canvas.width = whole.width = Math.round(state.width * ratio);
+    canvas.height = whole.height = HEIGHT * ratio;
+    const context = whole.getContext("2d");
+    if (!context) return;
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.fillStyle = colors.page;
+    context.fillRect(0, 0, state.width, HEIGHT);
+    context.fillStyle = colors.head;
+    context.fillRect(GUTTER, 0, state.width - GUTTER, HEIGHT);
+    const width = (state.width - GUTTER) / COLUMNS;
+    context.fillStyle = MEANING.compute;
+    this.busy.forEach((share, i) => {
+      const height = share * (HEIGHT - 4);
+      context.fillRect(GUTTER + i * width, HEIGHT - height, width + 0.5, height);
+    });
   }
 
   /** @param {number} time */

@@ -43,6 +43,7 @@ cargo xtask COMMAND
   columns                    writes docs/columns.md anew from what the tables say of themselves
   conformance                the release build against ../shared/oracle
   pages                      the pages in a headless Chromium, and the types of web/
+  pages-bench                what a page of a million events costs the browser; updates BENCHMARKS.md
   questions [--large] [--rounds 3]
                              CPU time of every question beside reading; updates BENCHMARKS.md. --large adds 10 M
                              events: 3 GB of text
@@ -100,6 +101,10 @@ fn run(args: &mut Args) -> Result<ExitCode> {
         "pages" => {
             args.finish()?;
             say(pages::run(&workspace)?);
+        }
+        "pages-bench" => {
+            args.finish()?;
+            say(pages::bench::run(&workspace)?);
         }
         "questions" => {
             let options = questions::Options::read(args)?;

@@ -3,6 +3,8 @@
 //! The types of `web/` are checked first, then `web/tests/*.test.mjs` run in node's own test runner, which drive
 //! Chromium over pages that the release build makes.
 
+pub(crate) mod bench;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -88,10 +88,9 @@ impl Source {
     /// The command that tells it in numbers.
     pub fn command(self) -> &'static str {
         match self {
-            Source::Bandwidth => "bandwidth",
+            Source::Bandwidth | Source::Copies => "bandwidth",
             Source::Breakdown => "breakdown",
             Source::Collectives => "collectives",
-            Source::Copies => "bandwidth",
             Source::CriticalPath => "critical-path",
             Source::Diff => "diff",
             Source::Idle => "idle",

@@ -18,11 +18,12 @@ use crate::bandwidth::BandwidthAnswer;
 use crate::info::{InfoAnswer, RankInfo};
 use crate::launches::LaunchesAnswer;
 use crate::layers::{LayersAnswer, RankLayers};
+use crate::memory::MemoryAnswer;
 use crate::ops::OpsAnswer;
 use crate::queue::QueueAnswer;
 use crate::stacks::{RankStacks, StacksAnswer};
 use crate::timeline::{RankPicture, TimelineAnswer};
-use crate::{Analyze, Bandwidth, Info, Launches, Layers, Ops, Question, Queue, Stacks, Timeline};
+use crate::{Analyze, Bandwidth, Info, Launches, Layers, Memory, Ops, Question, Queue, Stacks, Timeline};
 
 pub use median_step::{MedianStep, StepPart, What};
 pub use numbers::{KeyNumber, Worst};
@@ -50,6 +51,8 @@ pub struct DossierAnswer {
     pub launches: LaunchesAnswer,
     pub queue: QueueAnswer,
     pub bandwidth: BandwidthAnswer,
+    /// With its course over time, which `analyze` does without.
+    pub memory: MemoryAnswer,
     pub stacks: StacksAnswer,
     #[serde(skip)]
     pub timeline: TimelineAnswer,
@@ -67,11 +70,20 @@ pub struct Local {
     launches: crate::launches::RankLaunches,
     queue: Vec<crate::queue::StreamQueue>,
     bandwidth: BandwidthAnswer,
+    memory: MemoryAnswer,
     stacks: RankStacks,
     timeline: RankPicture,
 }
 
+// Charts need the course over time.
+const BANDWIDTH: Bandwidth = Bandwidth { series: true };
+const MEMORY: Memory = Memory { series: true };
+
 impl Dossier {
+    fn queue() -> Queue {
+        Queue { series: true, ..Queue::default() }
+    }
+
     fn ops() -> Ops {
         Ops { top: Some(LISTED_OPERATORS), ..Ops::default() }
     }
@@ -100,8 +112,9 @@ impl Question for Dossier {
             ops: Dossier::ops().local(rank, view),
             layers: Layers::default().local(rank, view),
             launches: Launches::default().local(rank, view),
-            queue: Queue::default().local(rank, view),
-            bandwidth: Bandwidth::default().local(rank, view),
+            queue: Dossier::queue().local(rank, view),
+            bandwidth: BANDWIDTH.local(rank, view),
+            memory: MEMORY.local(rank, view),
             stacks: self.stacks(view).local(rank, view),
             timeline: self.timeline().local(rank, view),
         }
@@ -118,8 +131,9 @@ impl Question for Dossier {
             ops: Dossier::ops().merge(apart.ops),
             layers: Layers::default().merge(apart.layers),
             launches: Launches::default().merge(apart.launches),
-            queue: Queue::default().merge(apart.queue),
-            bandwidth: Bandwidth::default().merge(apart.bandwidth),
+            queue: Dossier::queue().merge(apart.queue),
+            bandwidth: BANDWIDTH.merge(apart.bandwidth),
+            memory: MEMORY.merge(apart.memory),
             stacks: Stacks::default().merge(apart.stacks),
             timeline: self.timeline().merge(apart.timeline),
             ..DossierAnswer::default()
@@ -152,6 +166,7 @@ struct Apart {
     launches: Vec<crate::launches::RankLaunches>,
     queue: Vec<Vec<crate::queue::StreamQueue>>,
     bandwidth: Vec<BandwidthAnswer>,
+    memory: Vec<MemoryAnswer>,
     stacks: Vec<RankStacks>,
     timeline: Vec<RankPicture>,
 }
@@ -167,6 +182,7 @@ impl Apart {
         self.launches.push(local.launches);
         self.queue.push(local.queue);
         self.bandwidth.push(local.bandwidth);
+        self.memory.push(local.memory);
         self.stacks.push(local.stacks);
         self.timeline.push(local.timeline);
     }

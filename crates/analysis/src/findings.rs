@@ -52,7 +52,8 @@ pub struct Evidence {
     pub ranks: Vec<u32>,
     /// Where it is largest.
     pub step: Option<i64>,
-    /// A place to look at, in the times of the first of the ranks.
+    /// A place to look at: a rank, and when on its clock.
+    pub rank: Option<u32>,
     pub start_ns: Option<Ns>,
     pub end_ns: Option<Ns>,
     /// What ran, or what was waited in.

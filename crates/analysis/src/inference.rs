@@ -21,7 +21,7 @@ mod tests;
 
 use std::sync::Arc;
 
-use gpuscope_trace::View;
+use gpuscope_trace::{Code, Quality, View};
 use serde::Serialize;
 
 use crate::Question;
@@ -82,5 +82,19 @@ impl Question for Inference {
         all.replayed_operators.sort_by_key(|row| std::cmp::Reverse(row.sum_ns));
         all.replayed_kernels.sort_by_key(|row| std::cmp::Reverse(row.sum_ns));
         all
+    }
+
+    fn quality(&self, answer: &InferenceAnswer) -> Vec<Quality> {
+        let no_steps = answer.steps.is_empty().then(|| {
+            let message = "no annotation is named as vLLM, SGLang or xDiT name their steps (execute_…, \
+                           step[DECODE …], prefill[…]); --step-marker REGEX says which are steps";
+            Quality::new(Code::NoServingSteps, 1, message)
+        });
+        let uncaptured = answer.replays.iter().any(|replays| replays.captured_graphs == 0).then(|| {
+            let message = "what graphs replayed has no operators; --capture FILE takes them from a trace of \
+                           the capture";
+            Quality::new(Code::NoGraphCapture, 1, message)
+        });
+        no_steps.into_iter().chain(uncaptured).collect()
     }
 }

@@ -1,18 +1,18 @@
 //! What does each operator launch, and how long does it take to get there?
 //!
-//! A GPU event belongs to the innermost operator around its launching call, on the launching thread. Calls of one
-//! operator with the same sequence of GPU events, in order of their launches, are one row: how often it came, how
+//! A GPU event belongs to the operator that `ops` counts it for ([`Calls`]). Calls of one operator with the same
+//! sequence of GPU events, in order of their launches, are one row: how often it came, how
 //! long from the operator's start to its first launch (`op_delay_ns`: dispatch and Python), and from each launch's
 //! start to its GPU event's (`launch_delay_ns`: the launch itself and what was queued before). Every launching
 //! call counts: of the CUDA and HIP runtimes, of the driver, and of graphs, whose kernels share one.
 
 use gpuscope_table::{Table, Tabular, Unit};
-use gpuscope_trace::{Class, Ns, Row, StrId, View};
+use gpuscope_trace::{Class, GpuEvent, Ns, StrId, View};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::Question;
-use crate::owner::{Among, Owners};
+use crate::ops::Calls;
 use crate::patterns::runs;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -62,8 +62,18 @@ impl Question for OpKernels {
     fn local(&self, rank: u32, view: View<'_>) -> Vec<OperatorKernels> {
         let mut found: FxHashMap<Box<[StrId]>, Totals> = FxHashMap::default();
         let mut sequence = Vec::new();
-        for launched in launched_by_operator(view).chunk_by(|a, b| a.operator == b.operator) {
-            let (operator, first) = (launched[0].operator, launched[0].launch);
+        let calls = Calls::of(view);
+        let mut launched = Vec::new();
+        for call in 0..calls.len() {
+            let operator = calls.row(call);
+            if view.trace.class(operator) != Class::Operator {
+                continue;
+            }
+            launched.clear();
+            launched.extend(calls.direct(call).iter().filter_map(|event| Launched::of(view, event)));
+            // Stable: the kernels of one launch stay by start.
+            launched.sort_by_key(|event| event.launch);
+            let Some(first) = launched.first().map(|event| event.launch) else { continue };
             sequence.clear();
             sequence.push(view.trace.name_id(operator));
             sequence.extend(launched.iter().map(|event| event.name));
@@ -74,7 +84,7 @@ impl Question for OpKernels {
             totals.count += 1;
             let begun = view.trace.start(operator).unwrap_or(first);
             totals.op_delay += i128::from((first - begun).0);
-            for event in launched {
+            for event in &launched {
                 totals.launch_delay += i128::from((event.start - event.launch).0);
                 totals.gpu += event.dur;
             }
@@ -114,34 +124,17 @@ struct Totals {
 }
 
 struct Launched {
-    operator: Row,
     launch: Ns,
     start: Ns,
     dur: Ns,
     name: StrId,
 }
 
-/// GPU events with an operator, those of one operator together, by launch and then by start.
-fn launched_by_operator(view: View<'_>) -> Vec<Launched> {
-    let trace = view.trace;
-    let is_operator = |row: Row| trace.class(row) == Class::Operator;
-    let mut operators = Owners::new(view.index.nesting(trace), trace.len(), Among::Innermost, is_operator);
-    let mut launched: Vec<Launched> = view
-        .gpu()
-        .filter_map(|event| {
-            let call = view.launch(event.row)?;
-            Some(Launched {
-                operator: operators.of(call)?,
-                launch: trace.start(call)?,
-                start: event.start,
-                dur: event.dur(),
-                name: trace.name_id(event.row),
-            })
-        })
-        .collect();
-    // Stable: the kernels of one launch stay by start.
-    launched.sort_by_key(|event| (event.operator, event.launch));
-    launched
+impl Launched {
+    fn of(view: View<'_>, event: &GpuEvent) -> Option<Launched> {
+        let launch = view.trace.start(view.launch(event.row)?)?;
+        Some(Launched { launch, start: event.start, dur: event.dur(), name: view.trace.name_id(event.row) })
+    }
 }
 
 #[cfg(test)]
@@ -197,5 +190,16 @@ mod tests {
         );
         let loaded = sample.named_call("cuLaunchKernel", 1, 5..10).kernel("gemm", 7, 50..60, 1).build();
         assert_eq!(rows(&loaded), [("aten::mm".to_owned(), "gemm".to_owned(), 1, 5.0, 45.0)]);
+    }
+
+    #[test]
+    fn a_frame_that_bleeds_over_the_end_of_an_operator_takes_nothing_from_it() {
+        let loaded = trace()
+            .host("cpu_op", "aten::mm", 0..30)
+            .host("python_function", "frame", 10..40)
+            .call(1, 15..20)
+            .kernel("gemm", 7, 50..60, 1)
+            .build();
+        assert_eq!(rows(&loaded), [("aten::mm".to_owned(), "gemm".to_owned(), 1, 15.0, 35.0)]);
     }
 }

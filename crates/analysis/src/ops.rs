@@ -20,6 +20,7 @@ mod kinds;
 mod literal;
 mod mfu;
 mod overlap;
+mod rates;
 mod roofline;
 mod rows;
 mod short;
@@ -34,7 +35,7 @@ use serde::Serialize;
 
 use crate::Question;
 use crate::phases::recomputed;
-use calls::Calls;
+pub(crate) use calls::Calls;
 use kinds::Kinds;
 use rows::{OfRank, sort};
 use tally::{Rules, Tallies};

@@ -11,6 +11,10 @@ pub(crate) enum Among {
 
 /// Finds owners: host events that pass a test, around a host event or itself. What was found is remembered for all
 /// rows on the way, so that asking for every row of a trace looks at each once, however deep the nesting.
+///
+/// A fold as of [`crate::inherit::Inherited`], but what that remembers of a row is twice as large and has to be written
+/// for all rows before the first is asked for; most never are. Which operator a kernel counts for is another question,
+/// answered by [`crate::ops::Calls`], for which frames and annotations are no containers.
 pub(crate) struct Owners<'n, F> {
     nesting: &'n Nesting,
     among: Among,

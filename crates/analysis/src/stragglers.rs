@@ -19,7 +19,7 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use gpuscope_trace::{Ns, Quality, View};
+use gpuscope_trace::{Interval, Ns, Quality, View};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -60,6 +60,17 @@ pub struct RankStraggler {
     pub pattern: Option<Pattern>,
     /// What was slower than on the median of its peers; for late ranks.
     pub cause: Option<Cause>,
+    /// Where it was furthest behind; for late ranks.
+    #[serde(skip)]
+    pub most_behind: Option<MostBehind>,
+}
+
+/// From when the others could have gone on to when they did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MostBehind {
+    /// On the late rank's clock.
+    pub time: Interval,
+    pub step: Option<i64>,
 }
 
 /// A rank that took part but whose trace is not there.
@@ -120,6 +131,7 @@ impl Question for Stragglers {
             let own =
                 |i: usize| late[i].filter(|late| late.member == member).map_or(Ns::ZERO, |late| late.own());
             let mine: Vec<_> = mine.map(|i| (matched.get(i), own(i))).collect();
+            rank.most_behind = most_behind(&matched, member, &mine);
             explain(rank, member, &mine, &work);
         }
         let latest = ranks.iter().filter(|rank| rank.late);
@@ -139,6 +151,13 @@ impl Question for Stragglers {
     fn quality(&self, answer: &StragglersAnswer) -> Vec<Quality> {
         answer.quality.clone()
     }
+}
+
+fn most_behind(matched: &Matched, member: u32, mine: &[(Collective<'_>, Ns)]) -> Option<MostBehind> {
+    let (collective, own) = mine.iter().max_by_key(|(_, own)| *own)?;
+    let part = collective.parts().iter().find(|part| part.member == member)?;
+    let start = part.start - Ns(matched.ranks[member as usize].base_ns);
+    Some(MostBehind { time: Interval::new(start - *own, start), step: part.step() })
 }
 
 /// The collectives that say who was late.

@@ -369,7 +369,8 @@ fn outcome<Q: Question>(
     // Stable: inputs of one rank stay in the order given.
     locals.sort_by_key(|(rank, _)| *rank);
     let answer = question.merge(locals.into_iter().map(|(_, local)| local).collect());
-    notes.extend(question.quality(&answer));
+    // First what is about the question.
+    notes.splice(0..0, question.quality(&answer));
     notes.sort_by_key(|note| std::cmp::Reverse(note.severity));
     Outcome { inputs, quality: notes, answer }
 }

@@ -142,12 +142,12 @@ fn total(columns: &[Drawn]) -> usize {
     columns.iter().map(|column| column.width).sum::<usize>() + GAP.len() * columns.len().saturating_sub(1)
 }
 
-/// Makes a table with long texts fit: the widest are shortened as far as they stay readable, then the last
+/// Makes a table with long texts or a name at its end fit: the widest are shortened as far as they stay readable, then the last
 /// columns of numbers are left out, whose names are returned.
 fn fit(columns: &mut Vec<Drawn>, width: usize) -> Vec<String> {
     let least = least_text(width);
     let mut left_out = Vec::new();
-    if !columns.iter().any(|column| column.is_long(least)) {
+    if !columns.iter().any(|column| column.is_long(least)) && !ends_with_a_name(columns) {
         return left_out;
     }
     while total(columns) > width {
@@ -170,6 +170,15 @@ fn fit(columns: &mut Vec<Drawn>, width: usize) -> Vec<String> {
         column.shrink(room);
     }
     left_out
+}
+
+/// Whether what a row is about stands at its end: such a table is not cut into blocks, of which only the last would say
+/// it.
+fn ends_with_a_name(columns: &[Drawn]) -> bool {
+    const SHORTEST_NAME: usize = 9;
+    columns
+        .last()
+        .is_some_and(|column| column.shape == Shape::Name && !column.key && column.width >= SHORTEST_NAME)
 }
 
 /// A table of numbers that is too wide is drawn in blocks below each other, each with the key columns.

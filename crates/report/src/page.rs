@@ -40,11 +40,12 @@ impl Page<'_> {
     }
 
     /// The tables worth drawing: beside others, one without rows says nothing, and neither does one that repeats
-    /// another.
+    /// another. If none has any, the first says so.
     pub(crate) fn shown(&self) -> impl Iterator<Item = &Table> {
         let any_rows = self.tables.iter().any(|table| table.rows() > 0);
         let worth = move |(i, table): &(usize, &Table)| {
-            !any_rows || table.rows() > 0 && !self.tables[..*i].iter().any(|before| repeats(table, before))
+            (*i == 0 && !any_rows)
+                || table.rows() > 0 && !self.tables[..*i].iter().any(|before| repeats(table, before))
         };
         self.tables.iter().enumerate().filter(worth).map(|(_, table)| table)
     }

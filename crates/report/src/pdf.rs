@@ -109,7 +109,9 @@ fn draw(mark: &Mark, fonts: &Fonts, surface: &mut Surface<'_>) -> io::Result<()>
         Mark::Rect { x, y, width, height, color } => {
             let rect = Rect::from_xywh(*x as f32, *y as f32, *width as f32, *height as f32);
             let mut path = PathBuilder::new();
-            rect.into_iter().for_each(|rect| path.push_rect(rect));
+            if let Some(rect) = rect {
+                path.push_rect(rect);
+            }
             if let Some(path) = path.finish() {
                 surface.set_fill(Some(fill(color)));
                 surface.draw_path(&path);

@@ -103,11 +103,13 @@ fn operators(dossier: &DossierAnswer) -> Section {
         None => "No operators are recorded; profile with activities CPU and CUDA.".to_owned(),
     };
     Section::new("operators", "Which operators launched it?", says)
+        .drawn(&dossier.ops)
         .listed(&dossier.ops, &["ops", "categories", "mfu"])
 }
 
 fn layers(dossier: &DossierAnswer) -> Section {
     let table = Section::new("layers", "Which layers of the model is that?", String::new())
+        .drawn(&dossier.layers)
         .listed(&dossier.layers, &["layers"]);
     let says = if table.tables.is_empty() {
         "No modules are recorded; profile with with_stack=True or with_modules=True.".to_owned()
@@ -129,6 +131,7 @@ fn collectives(dossier: &DossierAnswer) -> Section {
         _ => format!("{:.1} % of the time in collectives was waiting for other ranks.", waited.pct_of(all)),
     };
     Section::new("collectives", "What did communication cost?", says)
+        .drawn(&answer.collectives)
         .listed(answer, &["top_collectives"])
         .listed(&answer.collectives, &["groups", "summary", "late", "stages", "clocks"])
 }
@@ -170,6 +173,7 @@ fn launches(dossier: &DossierAnswer) -> Section {
 fn memory(dossier: &DossierAnswer) -> Section {
     let answer = &dossier.analyze.memory;
     let section = Section::new("memory", "What took the memory, and how fast was it copied?", String::new())
+        .drawn(&dossier.memory)
         .drawn(&dossier.bandwidth)
         .listed(answer, &["devices", "categories", "operators", "largest", "timelines", "out_of_memory"])
         .listed(&dossier.bandwidth, &["copies", "sets"]);

@@ -228,6 +228,23 @@ mod tests {
     }
 
     #[test]
+    fn a_name_at_the_end_of_a_row_stays_with_its_numbers() {
+        let rows = [1_i64, 2];
+        let number = |row: &i64| 1_000_000 * *row;
+        let table = Table::of("ops", "Operators", &rows)
+            .int("first", Unit::Count, "", number)
+            .int("second", Unit::Count, "", number)
+            .int("third", Unit::Count, "", number)
+            .text("name", "", |_| "aten::convolution".to_owned())
+            .build();
+        let mut out = Vec::new();
+        write_table(&table, Style { width: 42, color: false, pictures: false }, &mut out).unwrap();
+        let lines: Vec<&str> = std::str::from_utf8(&out).unwrap().lines().collect();
+        assert_eq!(lines[2], "1 000 000  1 000 000  aten::convolution");
+        assert!(lines[4].starts_with("not shown for want of room: third"), "{lines:?}");
+    }
+
+    #[test]
     fn colors_only_if_asked_for() {
         assert!(!drawn(80, false).contains('\u{1b}'));
         assert!(drawn(80, true).contains("\u{1b}[33mwarning: rank 1"));

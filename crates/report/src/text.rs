@@ -51,6 +51,7 @@ pub(crate) fn heading(column: &Column) -> String {
         Unit::Percent if name == "pct" => "%".to_owned(),
         Unit::Percent => format!("{} %", name.strip_prefix("pct ").unwrap_or(&name)),
         Unit::Gigaflops if name == "gflops" => "FLOPs".to_owned(),
+        Unit::GigabytesPerSecond if name == "gb per s" => "bandwidth".to_owned(),
         Unit::TerabytesPerSecond => rate(&name, "tb per s", "TB/s"),
         Unit::TeraflopsPerSecond => rate(&name, "tflops per s", "TFLOP/s"),
         _ => name,

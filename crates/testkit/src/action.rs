@@ -2,6 +2,7 @@
 
 use crate::catalog::{CopyKind, KernelSpec, RuntimeCall};
 use crate::event::{Link, Name, Stream, Thread};
+use crate::experts::Routing;
 use crate::purpose::Purpose;
 use crate::shapes::Shape;
 
@@ -38,6 +39,8 @@ pub(crate) struct TransferSpec {
     pub(crate) out_elements: i64,
     /// Source and destination of a point-to-point transfer.
     pub(crate) peers: Option<(u32, u32)>,
+    /// Sizes by member, where they differ.
+    pub(crate) routing: Option<Routing>,
     /// Time from the last arrival to the common end.
     pub(crate) ns: i64,
 }

@@ -4,6 +4,7 @@ use crate::action::Action;
 use crate::catalog;
 use crate::costs::Costs;
 use crate::event::{Link, Stream};
+use crate::experts;
 use crate::fault::Fault;
 use crate::layers::{Node, NodeKind};
 use crate::plan::Sharding;
@@ -111,7 +112,13 @@ impl Builder<'_> {
             }
             NodeKind::LayerNorm => self.layer_norm_backward(),
             NodeKind::Linear(weight) => {
+                if weight == Weight::Down {
+                    experts::dispatch(self);
+                }
                 self.linear_backward(weight);
+                if weight == Weight::Up {
+                    experts::combine(self);
+                }
                 if matches!(weight, Weight::Qkv | Weight::Up) {
                     transfers::add_up_activations(self);
                 }

@@ -1,6 +1,7 @@
 //! Turns recorded events into the elements Kineto would have written for them, in the order it writes them: operators,
 //! memory, Python, then GPU work with its launches.
 
+use std::borrow::Cow;
 use std::io;
 
 use crate::chrome::{Category, ChromeWriter};
@@ -300,8 +301,9 @@ impl<'a, 'w> Emitter<'a, 'w> {
             .int(args.in_elements);
         out.text(", \"Out msg nelems\": ").int(args.out_elements).text(", \"Group size\": ");
         out.int(group.ranks.len() as i64).text(", \"dtype\": \"BFloat16\"");
-        out.text(", \"In split size\": \"[]\", \"Out split size\": \"[]\", \"Process Group Name\": \"")
-            .text(&group.name);
+        let (sent, received) = splits(args, &group.ranks, self.rank);
+        out.text(", \"In split size\": \"").text(&sent).text("\", \"Out split size\": \"").text(&received);
+        out.text("\", \"Process Group Name\": \"").text(&group.name);
         out.text("\", \"Process Group Description\": \"").text(group.description);
         out.text("\", \"Process Group Ranks\": \"").text(&self.group_ranks[args.group]).text("\"");
         if let Some((from, to)) = args.peers {
@@ -311,6 +313,18 @@ impl<'a, 'w> Emitter<'a, 'w> {
             out.text(", \"Rank\": ").int(i64::from(self.rank));
         }
         out.text(", \"Seq\": ").int(args.seq as i64);
+    }
+}
+
+/// Rows for and from each member; empty where all have the same.
+fn splits(args: &CommArgs, ranks: &[u32], rank: u32) -> (Cow<'static, str>, Cow<'static, str>) {
+    let own = ranks.iter().position(|&member| member == rank);
+    match args.routing.zip(own) {
+        Some((routing, own)) => (
+            format!("{:?}", routing.sent(own, ranks.len())).into(),
+            format!("{:?}", routing.received(own, ranks.len())).into(),
+        ),
+        None => ("[]".into(), "[]".into()),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What the simulation recorded of one rank, before it becomes text or truth.
 
 use crate::catalog::{CopyKind, KernelSpec};
+use crate::experts::Routing;
 use crate::purpose::Purpose;
 use crate::shapes::Shape;
 
@@ -95,6 +96,7 @@ pub(crate) struct CommArgs {
     pub(crate) group: usize,
     pub(crate) seq: u64,
     pub(crate) peers: Option<(u32, u32)>,
+    pub(crate) routing: Option<Routing>,
 }
 
 /// What happened.

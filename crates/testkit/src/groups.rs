@@ -16,6 +16,7 @@ pub(crate) struct Groups {
     pub(crate) all: Vec<Group>,
     first_pipeline: usize,
     first_tensor: usize,
+    first_experts: Option<usize>,
 }
 
 impl Groups {
@@ -45,7 +46,14 @@ impl Groups {
                 add("tp", (first..first + tensor).collect());
             }
         }
-        Groups { all, first_pipeline, first_tensor }
+        let first_experts = plan.experts.then_some(all.len());
+        if plan.experts {
+            for stage in 0..stages {
+                let ranks = (stage * replicas..(stage + 1) * replicas).collect();
+                all.push(Group { name: all.len().to_string(), description: "ep", ranks });
+            }
+        }
+        Groups { all, first_pipeline, first_tensor, first_experts }
     }
 
     /// The group that shares a rank's gradients.
@@ -67,5 +75,10 @@ impl Groups {
     pub(crate) fn tensor_parallel(&self, plan: &Plan, rank: u32) -> Option<usize> {
         let tensor = plan.tensor_size();
         (tensor > 1).then(|| self.first_tensor + (rank / tensor) as usize)
+    }
+
+    /// The group that exchanges tokens; none without experts.
+    pub(crate) fn experts(&self, plan: &Plan, rank: u32) -> Option<usize> {
+        self.first_experts.map(|first| first + plan.stage_of(rank) as usize)
     }
 }

@@ -4,6 +4,7 @@ use crate::action::Action;
 use crate::catalog;
 use crate::costs::Costs;
 use crate::event::Link;
+use crate::experts;
 use crate::fault::Fault;
 use crate::plan::{Detail, Sharding};
 use crate::program::Builder;
@@ -122,9 +123,11 @@ impl Builder<'_> {
     fn mlp_half(&mut self, layer: u32) {
         self.layer_norm(2 * layer + 1);
         self.module("nn.Module: MLP_", layer);
+        experts::dispatch(self);
         self.linear(4 * layer + 2, Weight::Up);
         self.gelu(layer);
         self.linear(4 * layer + 3, Weight::Down);
+        experts::combine(self);
         transfers::add_up_activations(self);
         self.end_module();
         self.add();

@@ -9,6 +9,7 @@
 
 mod action;
 mod backward;
+mod by_group;
 mod catalog;
 mod change;
 pub mod chrome;
@@ -17,6 +18,7 @@ mod costs;
 mod emit;
 mod engine;
 mod event;
+mod experts;
 mod fault;
 mod groups;
 mod input;
@@ -49,8 +51,8 @@ pub use fault::{Extent, Fault, StallCause};
 pub use plan::{BASE_TIME_NS, Clock, Detail, JOB_START_NS, Plan, Sharding};
 pub use purpose::Phase;
 pub use truth::{
-    BreakdownTruth, CollectiveTruth, FaultSpan, JobCollective, KernelTruth, Lateness, LayerTruth, MemoryPeak,
-    PhaseTruth, PlantedFault, RankTruth, StepTruth, Truth,
+    BreakdownTruth, CollectiveTruth, FaultSpan, GroupTruth, JobCollective, KernelTruth, Lateness, LayerTruth,
+    MemoryPeak, PhaseTruth, PlantedFault, RankTruth, StepFlops, StepTruth, Truth,
 };
 pub use write::{Compression, file_name, files_of_others, truth, write_job, write_rank};
 

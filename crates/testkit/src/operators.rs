@@ -7,7 +7,7 @@ use crate::fault::Fault;
 use crate::plan::Plan;
 use crate::purpose::{Modules, Phase, Purpose};
 use crate::shapes::Shape;
-use crate::truth::OperatorTruth;
+use crate::truth::{OperatorTruth, StepFlops};
 
 /// Who launched: an operator by its external id, or a call outside of any by its correlation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -33,8 +33,8 @@ struct Launched {
 }
 
 impl Operators {
-    /// Takes in a stretch in the times that are written.
-    pub(crate) fn observe(&mut self, plan: &Plan, batch: &Batch, again: &[(i64, i64)]) {
+    /// Takes in a stretch in the times that are written; answers what it computed.
+    pub(crate) fn observe(&mut self, plan: &Plan, batch: &Batch, again: &[(i64, i64)]) -> StepFlops {
         let mut names: HashMap<Owner, (&'static str, Shape)> = HashMap::new();
         let mut launched: BTreeMap<Owner, Launched> = BTreeMap::new();
         for event in &batch.events {
@@ -51,11 +51,16 @@ impl Operators {
                 _ => {}
             }
         }
+        let mut all = StepFlops::default();
         for (owner, launched) in launched {
             if let Some(&(name, shape)) = names.get(&owner) {
-                self.add(name, shape.flops(plan), launched);
+                let flops = shape.flops(plan);
+                all.hardware += flops;
+                all.model += if launched.again { 0 } else { flops - shape.flops_again(plan) };
+                self.add(name, flops, launched);
             }
         }
+        all
     }
 
     fn add(&mut self, name: &'static str, flops: u64, launched: Launched) {

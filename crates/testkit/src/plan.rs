@@ -58,6 +58,7 @@ pub const BASE_TIME_NS: i64 = 1_751_410_836_000_000_000;
 
 /// A job to simulate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a feature of its own")]
 pub struct Plan {
     pub seed: u64,
     pub ranks: u32,
@@ -73,6 +74,8 @@ pub struct Plan {
     pub stages: u32,
     /// Ranks that share each block and add up its activations; ranks are rounded down to a multiple of it and `stages`.
     pub tensor_parallel: u32,
+    /// Whether the ranks of a stage hold different experts and exchange tokens.
+    pub experts: bool,
     /// Micro-batches per step and pipeline.
     pub microbatches: u32,
     /// Transformer blocks whose gradients share one all-reduce.
@@ -109,6 +112,7 @@ impl Plan {
             sequence: 2048,
             stages: 1,
             tensor_parallel: 1,
+            experts: false,
             microbatches: 4,
             layers_per_bucket: 1,
             input_bytes: 0,

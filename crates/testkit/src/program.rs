@@ -21,7 +21,8 @@ pub(crate) const COMM_DONE: u32 = 3;
 pub(crate) const WEIGHTS_READY: u32 = 4;
 pub(crate) const INPUT_USED: u32 = 5;
 pub(crate) const SUMS_READY: u32 = 6;
-pub(crate) const CUDA_EVENTS: usize = 7;
+pub(crate) const TOKENS_THERE: u32 = 7;
+pub(crate) const CUDA_EVENTS: usize = 8;
 
 const FIRST_ADDRESS: i64 = 0x7f31_0000_0000;
 
@@ -41,6 +42,8 @@ pub(crate) struct Builder<'p> {
     pub(crate) graph: Option<Vec<(&'static catalog::KernelSpec, i64)>>,
     pub(crate) keeping: Keeping,
     pub(crate) purpose: Purpose,
+    /// How often tokens went to their experts in this step.
+    pub(crate) dispatches: u64,
     next_address: i64,
     gradients: Vec<(i64, i64)>,
 }
@@ -59,6 +62,7 @@ pub(crate) fn step(plan: &Plan, groups: &Groups, rank: u32, step: u32, sequence:
         graph: None,
         keeping: Keeping::Activations,
         purpose: Purpose::NONE,
+        dispatches: 0,
         next_address: FIRST_ADDRESS,
         gradients: Vec::new(),
     };

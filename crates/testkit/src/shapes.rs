@@ -93,6 +93,8 @@ impl Shape {
     /// Operations of a matrix product or of attention with these inputs; 0 for all else.
     pub(crate) fn flops(self, plan: &Plan) -> u64 {
         let tokens = plan.batch * plan.sequence;
+        // Each position with those before it: half of a square.
+        let attention_product = tokens * plan.sequence * (plan.hidden / HEAD_DIM).max(1) * HEAD_DIM;
         let product = |weight: Weight| {
             let (inputs, outputs) = weight.size(plan.hidden as i64);
             (2 * tokens * inputs as u64 * outputs as u64, tokens * outputs as u64)
@@ -100,10 +102,17 @@ impl Shape {
         match self {
             Shape::Product(weight) => product(weight).0 + product(weight).1,
             Shape::InputGradient(weight) | Shape::WeightGradient(weight) => product(weight).0,
-            // Scores and values, each position with those before it: half of both squares.
-            Shape::Attention => 2 * tokens * plan.sequence * (plan.hidden / HEAD_DIM).max(1) * HEAD_DIM,
+            // Scores and values.
+            Shape::Attention => 2 * attention_product,
+            // The scores again, and the gradients of values, scores, queries and keys.
+            Shape::AttentionBackward => 5 * attention_product,
             _ => 0,
         }
+    }
+
+    /// Of these, what was done before: attention does not keep its scores.
+    pub(crate) fn flops_again(self, plan: &Plan) -> u64 {
+        if self == Shape::AttentionBackward { self.flops(plan) / 5 } else { 0 }
     }
 }
 
@@ -166,7 +175,14 @@ fn operands(plan: &Plan, shape: Shape) -> Vec<Operand> {
         Shape::Attention => {
             vec![tensor(&head), tensor(&head), tensor(&head), scalar("0."), scalar("True"), scalar("False")]
         }
-        Shape::AttentionBackward => (0..5).map(|_| tensor(&head)).collect(),
+        Shape::AttentionBackward => {
+            let logarithms = Operand { kind: "float", ..tensor(&head[..3]) };
+            let seed = || Operand { kind: "unsigned long", ..tensor(&[]) };
+            let length = || scalar(&s.to_string());
+            let tensors = (0..5).map(|_| tensor(&head)).chain([logarithms, tensor(&[0]), tensor(&[0])]);
+            let settings = [length(), length(), scalar("0."), scalar("True"), seed(), seed()];
+            tensors.chain(settings).collect()
+        }
         Shape::LayerNorm => {
             vec![
                 tensor(&[b, s, h]),

@@ -23,6 +23,7 @@ pub(crate) fn reduce_gradients(builder: &mut Builder<'_>, layers: u32) {
             in_elements: elements,
             out_elements: elements,
             peers: None,
+            routing: None,
             ns: Costs::ring(2 * elements, members, 2),
         },
         Sharding::Sharded => TransferSpec {
@@ -34,6 +35,7 @@ pub(crate) fn reduce_gradients(builder: &mut Builder<'_>, layers: u32) {
             in_elements: elements,
             out_elements: elements / members,
             peers: None,
+            routing: None,
             ns: Costs::ring(2 * elements, members, 1),
         },
     };
@@ -56,6 +58,7 @@ pub(crate) fn gather_weights(builder: &mut Builder<'_>, first: bool) {
         in_elements: elements / members,
         out_elements: elements,
         peers: None,
+        routing: None,
         ns: Costs::ring(2 * elements, members, 1),
     };
     builder.transfer(transfer, first, WEIGHTS_READY);
@@ -84,6 +87,7 @@ pub(crate) fn add_up_activations(builder: &mut Builder<'_>) {
         in_elements: elements,
         out_elements: elements,
         peers: None,
+        routing: None,
         ns: Costs::ring(2 * elements, members, 2),
     };
     builder.transfer(transfer, true, SUMS_READY);
@@ -126,6 +130,7 @@ fn point_to_point(
         in_elements: elements,
         out_elements: elements,
         peers: Some(peers),
+        routing: None,
         ns: Costs::point_to_point(2 * elements),
     }
 }

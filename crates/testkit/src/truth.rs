@@ -48,6 +48,8 @@ pub struct RankTruth {
     /// Per operator that launched anything, and per call that did so outside of any, by name.
     pub operators: Vec<OperatorTruth>,
     pub collectives: Vec<CollectiveTruth>,
+    /// The process groups this rank belongs to and used, in order of their number.
+    pub groups: Vec<GroupTruth>,
     /// By phase, those whose launching call is in the file.
     pub phases: Vec<PhaseTruth>,
     /// GPU work for each stack of modules in each phase, where the launching call is in the file.
@@ -84,6 +86,7 @@ pub struct StepTruth {
     pub start_ns: i64,
     pub end_ns: i64,
     pub breakdown: BreakdownTruth,
+    pub flops: StepFlops,
     pub gpu_events: u64,
     pub wall_ns: i64,
     /// Last GPU end of this step less that of the step before.
@@ -91,6 +94,14 @@ pub struct StepTruth {
     pub window_ns: i64,
     pub lead_idle_ns: i64,
     pub tail_idle_ns: i64,
+}
+
+/// Operations of matrix products and attention in one step.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct StepFlops {
+    /// Without what ran again: in a checkpointed block, and the scores of attention on its way back.
+    pub model: u64,
+    pub hardware: u64,
 }
 
 /// All launches of one GPU event name.
@@ -141,8 +152,20 @@ pub struct LayerTruth {
     /// All but communication.
     pub compute_ns: i64,
     pub comm_ns: i64,
-    /// Operations of matrix products and of attention going forward.
+    /// Operations of matrix products and of attention.
     pub flops: u64,
+}
+
+/// One rank's communication in one process group.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct GroupTruth {
+    pub group: String,
+    pub description: &'static str,
+    pub collectives: u64,
+    /// The lengths of its parts summed, as written.
+    pub comm_ns: i64,
+    /// Time in which one of the group ran and no computation did.
+    pub exposed_ns: i64,
 }
 
 /// One rank's part in a collective.
@@ -156,6 +179,8 @@ pub struct CollectiveTruth {
     pub peers: Option<(u32, u32)>,
     pub in_elements: i64,
     pub out_elements: i64,
+    /// To each of the group, in order; empty where all get the same.
+    pub sent_bytes: Vec<i64>,
     pub start_ns: i64,
     pub dur_ns: i64,
     pub true_start_ns: i64,

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::by_group::ByGroup;
 use crate::catalog::MEMSET_NAME;
 use crate::event::{Batch, Event, Gpu, Transfer, What};
 use crate::groups::Groups;
@@ -12,7 +13,7 @@ use crate::purpose::{Modules, Phase, Purpose};
 use crate::sweep::{Kind, Sweep};
 use crate::truth::{
     BreakdownTruth, CollectiveTruth, FaultSpan, KernelTruth, LayerTruth, MemoryPeak, PhaseTruth, RankTruth,
-    StepTruth,
+    StepFlops, StepTruth,
 };
 
 /// Collects the truth of one rank.
@@ -29,6 +30,7 @@ pub(crate) struct Witness<'p> {
     kernels: BTreeMap<(&'static str, &'static str), KernelTruth>,
     operators: Operators,
     collectives: Vec<CollectiveTruth>,
+    by_group: ByGroup,
     phases: BTreeMap<Phase, PhaseTruth>,
     layers: BTreeMap<(Phase, Modules), (u64, i64, i64)>,
     gpu_events: u64,
@@ -78,6 +80,7 @@ impl<'p> Witness<'p> {
             kernels: BTreeMap::new(),
             operators: Operators::default(),
             collectives: Vec::new(),
+            by_group: ByGroup::new(groups, rank),
             phases: BTreeMap::new(),
             layers: BTreeMap::new(),
             gpu_events: 0,
@@ -112,11 +115,12 @@ impl<'p> Witness<'p> {
         for event in &batch.events {
             self.event(event);
         }
-        self.operators.observe(self.plan, batch, &recomputation(self.plan, batch));
+        let flops = self.operators.observe(self.plan, batch, &recomputation(self.plan, batch));
         if let Some(step) = batch.step {
-            self.step(step, &batch.events);
+            self.step(step, flops, &batch.events);
         }
         self.total.advance(clock.shows(batch.horizon));
+        self.by_group.advance(clock.shows(batch.horizon));
     }
 
     fn event(&mut self, event: &Event) {
@@ -133,6 +137,9 @@ impl<'p> Witness<'p> {
         self.unlinked += u64::from(work.gpu.launched.is_none());
         self.zero_length += u64::from(ns == 0);
         self.total.add(event.start, event.end, work.kind);
+        if work.kind == Kind::Computation {
+            self.by_group.computation(event.start, event.end);
+        }
         if work.gpu.launched.is_some() {
             self.purpose(event, &work, ns);
         }
@@ -171,7 +178,7 @@ impl<'p> Witness<'p> {
         self.span = Some(self.span.map_or((start, end), |(first, last)| (first.min(start), last.max(end))));
     }
 
-    fn step(&mut self, (step, start, end): (u32, i64, i64), events: &[Event]) {
+    fn step(&mut self, (step, start, end): (u32, i64, i64), flops: StepFlops, events: &[Event]) {
         let mut sweep = Sweep::default();
         let mut gpu_events = 0;
         for event in events {
@@ -192,6 +199,7 @@ impl<'p> Witness<'p> {
                     start_ns: start,
                     end_ns: end,
                     breakdown: sweep.finish(),
+                    flops,
                     gpu_events,
                     wall_ns,
                     period_ns,
@@ -205,6 +213,7 @@ impl<'p> Witness<'p> {
                 start_ns: start,
                 end_ns: end,
                 breakdown: BreakdownTruth::default(),
+                flops,
                 gpu_events,
                 wall_ns,
                 period_ns: None,
@@ -219,6 +228,10 @@ impl<'p> Witness<'p> {
     fn transfer(&mut self, transfer: &Transfer) {
         let group = &self.groups.all[transfer.args.group];
         let (start, end) = (self.clock.shows(transfer.start), self.clock.shows(transfer.end));
+        self.by_group.transfer(transfer.args.group, start, end);
+        let own = group.ranks.iter().position(|&rank| rank == self.rank).unwrap_or(0);
+        let tokens = transfer.args.routing.map(|routing| routing.sent(own, group.ranks.len()));
+        let row_bytes = 2 * self.plan.hidden as i64;
         self.collectives.push(CollectiveTruth {
             group: group.name.clone(),
             group_ranks: group.ranks.clone(),
@@ -227,6 +240,7 @@ impl<'p> Witness<'p> {
             peers: transfer.args.peers,
             in_elements: transfer.args.in_elements,
             out_elements: transfer.args.out_elements,
+            sent_bytes: tokens.unwrap_or_default().into_iter().map(|tokens| tokens * row_bytes).collect(),
             start_ns: start,
             dur_ns: end - start,
             true_start_ns: transfer.start,
@@ -274,6 +288,7 @@ impl<'p> Witness<'p> {
             kernels: self.kernels.into_values().collect(),
             operators: self.operators.finish(),
             collectives: self.collectives,
+            groups: self.by_group.finish(self.groups),
             phases: self.phases.into_values().collect(),
             layers,
             gpu_events: self.gpu_events,

@@ -43,6 +43,8 @@ pub enum Code {
     GraphLaunchShare,
     MissingShapes,
     MissingModules,
+    NoServingSteps,
+    NoGraphCapture,
     DuplicateRank,
     MissingRanks,
     OtherCaptures,
@@ -87,6 +89,8 @@ impl Code {
             | Code::GraphLaunchShare
             | Code::MissingShapes
             | Code::MissingModules
+            | Code::NoServingSteps
+            | Code::NoGraphCapture
             | Code::MissingRanks
             | Code::OtherCaptures
             | Code::UnknownEvents

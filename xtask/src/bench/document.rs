@@ -20,6 +20,9 @@ pub(crate) const BENCH: Section =
 /// What every question costs.
 pub(crate) const QUESTIONS: Section =
     Section { begin: "<!-- questions:begin -->", end: "<!-- questions:end -->", title: "Questions" };
+/// What pages cost the browser.
+pub(crate) const PAGES: Section =
+    Section { begin: "<!-- pages:begin -->", end: "<!-- pages:end -->", title: "Pages" };
 
 pub(crate) fn update(path: &Path, section: Section, table: &str, acceptance: &str) -> Result<()> {
     let old = match std::fs::read_to_string(path) {
@@ -52,7 +55,7 @@ fn machine() -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{BENCH, QUESTIONS, replace, update};
+    use super::{BENCH, PAGES, QUESTIONS, replace, update};
 
     const BEGIN: &str = BENCH.begin;
     const END: &str = BENCH.end;
@@ -77,12 +80,14 @@ mod tests {
         let path = folder.path().join("BENCHMARKS.md");
         update(&path, BENCH, "| a |\n", "- met: b\n").unwrap();
         update(&path, QUESTIONS, "| c |\n", "- met: d\n").unwrap();
+        update(&path, PAGES, "| e |\n", "- met: f\n").unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(
             text.starts_with("# Benchmarks\n") && text.contains("| a |\n\n### Acceptance\n\n- met: b\n"),
             "{text}"
         );
         assert!(text.contains("| c |\n\n### Acceptance\n\n- met: d\n"), "{text}");
+        assert!(text.contains("| e |\n\n### Acceptance\n\n- met: f\n"), "{text}");
         std::fs::write(&path, "mine").unwrap();
         assert!(update(&path, BENCH, "", "").unwrap_err().to_string().contains("put both in"));
     }

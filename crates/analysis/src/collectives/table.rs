@@ -53,7 +53,11 @@ impl CollectivesAnswer {
         Table::of("collectives", "Each collective", &self.collectives)
             .int("start_ns", Unit::TimestampNs, "The earliest start, as written", |c| c.start_ns.0)
             .text("name", "The operation", |c| c.name.to_string())
-            .text("group", "The process group", |c| c.group.as_deref().map(str::to_owned))
+            .text("group", "The process group, by what it is for or else by name", |c| {
+                c.group_description.as_deref().or(c.group.as_deref()).map(str::to_owned)
+            })
+            .text("process_group", "The name of the process group", |c| c.group.as_deref().map(str::to_owned))
+            .for_files()
             .int("size_bytes", Unit::Bytes, "The message", |c| c.size_bytes)
             .int("latency_ns", Unit::Ns, "The transfer: the shortest duration", |c| c.latency_ns.0)
             .float("bus_gb_per_s", Unit::GigabytesPerSecond, "What each link carried", |c| c.bus_gb_per_s)

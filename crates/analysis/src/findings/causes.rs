@@ -162,6 +162,7 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
         command: format!("gpuscope idle{}", rank_flag(&ranks)),
         evidence: Evidence {
             step: gap.and_then(|gap| gap.step),
+            rank: gap.map(|gap| gap.rank),
             start_ns: gap.map(|gap| gap.start_ns),
             end_ns: gap.map(|gap| gap.start_ns + gap.idle_ns),
             names: worst.and_then(|row| row.name.clone()).into_iter().collect(),

@@ -45,6 +45,7 @@ fn finding(facts: &Facts<'_>, mark: u32, label: &str) -> Option<Finding> {
         evidence: Evidence {
             ranks: Vec::new(),
             step: None,
+            rank: Some(largest.rank),
             start_ns: marked.longest.map(|(start, _)| start),
             end_ns: marked.longest.map(|(_, end)| end),
             names: vec![marked.name.clone()],

@@ -115,6 +115,7 @@ fn finding(facts: &Facts<'_>, slower: &[Slowdown], at_once: bool) -> Option<Find
         title,
         evidence: Evidence {
             step: step.and_then(|step| facts.model.ranks[worst.place].steps.number(step as usize)),
+            rank: Some(facts.model.ranks[worst.place].rank),
             start_ns: None,
             end_ns: None,
             names: Vec::new(),

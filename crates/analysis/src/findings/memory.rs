@@ -87,6 +87,7 @@ fn evidence(device: &DeviceMemory) -> Evidence {
     Evidence {
         ranks: vec![device.rank],
         step: device.peak.site.step,
+        rank: Some(device.rank),
         start_ns: Some(device.peak.time_ns),
         end_ns: Some(device.peak.time_ns),
         names: device.peak.site.operator.clone().into_iter().collect(),

@@ -40,9 +40,10 @@ fn finding(facts: &Facts<'_>, late: &RankStraggler) -> Option<Finding> {
         title: format!("the other ranks wait for rank {}: {why}", late.rank),
         evidence: Evidence {
             ranks: vec![late.rank],
-            step: None,
-            start_ns: None,
-            end_ns: None,
+            step: late.most_behind.and_then(|most| most.step),
+            rank: Some(late.rank),
+            start_ns: late.most_behind.map(|most| most.time.start),
+            end_ns: late.most_behind.map(|most| most.time.end),
             names: cause.and_then(|cause| cause.kernel.clone()).into_iter().collect(),
             text: format!(
                 "last in {} of {} collectives, {} behind in all{}",

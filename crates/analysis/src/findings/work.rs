@@ -101,6 +101,7 @@ fn seen<'a>(facts: &'a Facts<'_>, mark: u32, without: &Scenario) -> Option<(Gain
     let evidence = Evidence {
         ranks: Vec::new(),
         step: None,
+        rank: Some(most.rank),
         start_ns: marked.longest.map(|(start, _)| start),
         end_ns: marked.longest.map(|(_, end)| end),
         names: vec![marked.name.clone()],

@@ -38,9 +38,9 @@ impl LayersAnswer {
                 continue;
             }
             let boxes = rows.iter().map(|row| row.map(|layer| five(&layer.spread))).collect();
-            let note = |row: &Option<&Layer>| row.map_or(String::new(), note);
             let series = Series::new(pass.label(), hue(pass), Data::Boxes(boxes));
-            panel = panel.with(series.noted(rows.iter().map(note).collect()));
+            panel =
+                panel.with(series.noted(rows.iter().map(|row| row.map_or(String::new(), note)).collect()));
         }
         let summary = modules.first().map(|_| {
             let (name, _) =

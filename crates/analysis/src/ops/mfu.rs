@@ -2,11 +2,13 @@
 //!
 //! MFU is the time that the FLOPs of one step would take at the dense peak of their number formats, of the step
 //! time. Counted are the operations of matrix units (products, convolutions, attention), as is the custom, without
-//! what activation checkpointing ran again; HFU counts that too. Where operators with a work model call others
+//! what runs again: what activation checkpointing threw away, and the scores of attention on its way back. HFU counts
+//! these too. Where operators with a work model call others
 //! (`aten::linear` and `aten::addmm`), the outermost counts, and nothing below it. Step time is that of `breakdown`;
 //! FLOPs are the mean over its steps, or all there are if the trace has no steps, whose time is then from the first
-//! GPU start to the last end. `coverage_pct` is the share of the computing kernels' time that belongs to operators
-//! with known work: below 90 % the true MFU may be well above the one shown.
+//! GPU start to the last end. `coverage_pct` is the share of these steps' computing kernels' time that belongs to
+//! operators with known work, those without a known launch among the unknown unless they ran before all that were
+//! launched: below 90 % the true MFU may be well above the one shown.
 
 use std::collections::BTreeMap;
 
@@ -39,7 +41,7 @@ pub struct PrecisionFlops {
 pub struct Utilisation {
     /// Of one step.
     pub model_flops: u64,
-    /// With what activation checkpointing ran again.
+    /// With what ran again.
     pub hardware_flops: u64,
     /// Null without any GPU work.
     pub step_ns: Option<Ns>,
@@ -162,25 +164,32 @@ impl Asked<'_> {
     /// FLOPs by number format in the steps that count; and how much computing time has known work.
     fn flops(&self, window: &Window, sums: &mut Sums) -> BTreeMap<Option<Precision>, Flops> {
         let mut flops: BTreeMap<Option<Precision>, Flops> = BTreeMap::new();
+        let mut first_start = None;
         for Counted { call, known, work } in counted(self.calls, self.kinds, self.works) {
-            let time = computing(self.calls.direct(call));
+            if !window.has(self.view, self.calls.row(call)) {
+                continue;
+            }
+            let direct = self.calls.direct(call);
+            let time = computing(direct);
             sums.computing += time;
             if known {
                 sums.known += time;
             }
-            if let Some(work) = work.filter(|work| work.engine == Engine::Matrix)
-                && window.has(self.view, self.calls.row(call))
-            {
+            first_start = first_start.into_iter().chain(direct.first().map(|event| event.start)).min();
+            if let Some(work) = work.filter(|work| work.engine == Engine::Matrix) {
                 self.add(call, work, flops.entry(work.precision).or_default());
             }
         }
-        sums.computing += computing(self.calls.unlinked());
+        let unlinked = self.calls.unlinked();
+        let before = unlinked.partition_point(|event| first_start.is_some_and(|first| event.start < first));
+        sums.computing += computing(&unlinked[before..]);
         flops
     }
 
     fn add(&self, call: usize, work: &Work, flops: &mut Flops) {
-        let of = if self.again.has(self.calls.row(call)) { &mut flops.again } else { &mut flops.model };
-        *of = of.saturating_add(work.flops);
+        let again = if self.again.has(self.calls.row(call)) { work.flops } else { work.recomputed };
+        flops.again = flops.again.saturating_add(again);
+        flops.model = flops.model.saturating_add(work.flops.saturating_sub(again));
     }
 }
 

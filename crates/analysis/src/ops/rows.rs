@@ -9,6 +9,7 @@ use super::kernels;
 use super::kinds::{Kind, Kinds};
 use super::mfu::Asked as Utilised;
 use super::overlap::Shared;
+use super::rates::{OfKind, Rates};
 use super::tally::{Tallies, Tally};
 use super::unions::Times;
 use super::work::{Recorded, Works};
@@ -30,6 +31,11 @@ pub(super) struct OfRank<'r> {
 impl OfRank<'_> {
     pub(super) fn rows(&self, tallies: &Tallies, asked: &Ops) -> Vec<OpRow> {
         let mut rows: Vec<OpRow> = tallies.rows.iter().map(|tally| self.row(tally, asked)).collect();
+        if asked.by != By::Arguments {
+            for (row, rates) in rows.iter_mut().zip(self.rates(tallies)) {
+                row.work = Some(rates.work());
+            }
+        }
         if asked.kernels {
             let kernels = kernels::of_rows(self.view, self.calls, tallies);
             rows.iter_mut().zip(kernels).for_each(|(row, kernels)| row.kernels = Some(kernels));
@@ -77,6 +83,19 @@ impl OfRank<'_> {
             work: by_arguments.then(|| WorkOfOp::new(work, tally.count, tally.subtree, self.limits)),
             kernels: None,
         }
+    }
+
+    /// By row, over all its calls.
+    fn rates(&self, tallies: &Tallies) -> Vec<Rates> {
+        let works = self.works.of.iter().map(Option::as_ref);
+        let kinds: Vec<_> = works.map(|work| Some(OfKind::new(work?, self.limits))).collect();
+        let mut rates = vec![Rates::default(); tallies.rows.len()];
+        for (call, row) in tallies.of.iter().enumerate() {
+            if let (Some(row), Some(kind)) = (row, &kinds[self.kinds.of[call] as usize]) {
+                rates[*row as usize].add(kind, self.times[call].subtree);
+            }
+        }
+        rates
     }
 
     pub(super) fn mfu(&self, again: &Bitmap, per_step: PerStep) -> Mfu {

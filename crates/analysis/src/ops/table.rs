@@ -42,11 +42,10 @@ fn ops<'r>(rows: &'r [OpRow]) -> Table {
         "GPU time straight under it, united per call",
         |r| r.direct_kernel_ns.0,
     );
+    // Where there is no room for all numbers the last are left out.
     let table = unless(table)
         .float("pct", Unit::Percent, "Of the direct time of the rank", |r| r.pct)
-        .int("subtree_kernel_ns", Unit::Ns, "GPU time anywhere below it, united per call", |r| {
-            r.subtree_kernel_ns.0
-        })
+        .when(by_arguments, subtree)
         .when(has(|row| row.overlap.is_some()), |table| {
             table
                 .int("overlap_ns", Unit::Ns, "Direct time during which another stream was busy too", |r| {
@@ -56,7 +55,8 @@ fn ops<'r>(rows: &'r [OpRow]) -> Table {
                     r.overlap.map(|overlap| overlap.overlap_pct)
                 })
         })
-        .when(by_arguments, work)
+        .when(by_arguments, |table| bound(work_of_one_call(rates(table))))
+        .when(!by_arguments, |table| subtree(bound(rates(table).for_files()).for_files()))
         .when(has(|row| row.recompute.is_some()), |table| {
             table.text("recompute", "Whether activation checkpointing ran it again", |r| {
                 r.recompute.map(|again| if again { "again" } else { "first" }.to_owned())
@@ -64,6 +64,12 @@ fn ops<'r>(rows: &'r [OpRow]) -> Table {
         })
         .text("name", "The operator", |r| r.name.clone());
     if by_arguments { arguments(table.for_files()).build() } else { table.build() }
+}
+
+fn subtree(table: TableBuilder<'_, OpRow>) -> TableBuilder<'_, OpRow> {
+    table.int("subtree_kernel_ns", Unit::Ns, "GPU time anywhere below it, united per call", |r| {
+        r.subtree_kernel_ns.0
+    })
 }
 
 /// One short text for people, and all four for files.
@@ -85,37 +91,45 @@ fn arguments(table: TableBuilder<'_, OpRow>) -> TableBuilder<'_, OpRow> {
         .for_files()
 }
 
-fn work(table: TableBuilder<'_, OpRow>) -> TableBuilder<'_, OpRow> {
-    fn of<T>(row: &OpRow, field: fn(&WorkOfOp) -> Option<T>) -> Option<T> {
-        row.work.as_ref().and_then(field)
-    }
+fn of_work<T>(row: &OpRow, field: fn(&WorkOfOp) -> Option<T>) -> Option<T> {
+    row.work.as_ref().and_then(field)
+}
+
+fn rates(table: TableBuilder<'_, OpRow>) -> TableBuilder<'_, OpRow> {
     table
-        .float("gflops", Unit::Gigaflops, "Operations of one call", |r| of(r, |work| work.gflops))
-        .float("tflops_per_s", Unit::TeraflopsPerSecond, "Operations per second of GPU time", |r| {
-            of(r, |work| work.tflops_per_s)
-        })
-        .float("tb_per_s", Unit::TerabytesPerSecond, "Bytes per second of GPU time", |r| {
-            of(r, |work| work.tb_per_s)
-        })
         .float("pct_roofline", Unit::Percent, "The time it would take at best, of the time it took", |r| {
-            of(r, |work| work.pct_roofline)
+            of_work(r, |work| work.pct_roofline)
         })
-        .text("bound", "What limits it at best on this GPU", |r| {
-            of(r, |work| work.bound).map(|bound| bound.label().to_owned())
+        .float("tflops_per_s", Unit::TeraflopsPerSecond, "Operations per second of GPU time", |r| {
+            of_work(r, |work| work.tflops_per_s)
         })
-        .int("data_moved_bytes", Unit::Bytes, "Every operand and result of one call once", |r| {
-            of(r, |work| work.data_moved_bytes).and_then(|bytes| i64::try_from(bytes).ok())
+        .float("flops_per_byte", Unit::Ratio, "Operations per byte moved", |r| {
+            of_work(r, |work| work.flops_per_byte)
         })
         .for_files()
-        .float("flops_per_byte", Unit::Ratio, "Operations per byte moved", |r| {
-            of(r, |work| work.flops_per_byte)
+        .float("tb_per_s", Unit::TerabytesPerSecond, "Bytes per second of GPU time", |r| {
+            of_work(r, |work| work.tb_per_s)
+        })
+}
+
+fn bound(table: TableBuilder<'_, OpRow>) -> TableBuilder<'_, OpRow> {
+    table.text("bound", "What limits it at best on this GPU", |r| {
+        of_work(r, |work| work.bound).map(|bound| bound.label().to_owned())
+    })
+}
+
+fn work_of_one_call(table: TableBuilder<'_, OpRow>) -> TableBuilder<'_, OpRow> {
+    table
+        .float("gflops", Unit::Gigaflops, "Operations of one call", |r| of_work(r, |work| work.gflops))
+        .int("data_moved_bytes", Unit::Bytes, "Every operand and result of one call once", |r| {
+            of_work(r, |work| work.data_moved_bytes).and_then(|bytes| i64::try_from(bytes).ok())
         })
         .for_files()
         .text("precision", "The number format of the operations", |r| {
-            of(r, |work| work.precision).map(str::to_owned)
+            of_work(r, |work| work.precision).map(str::to_owned)
         })
         .for_files()
-        .text("sizes", "The sizes that the work follows from", |r| of(r, |work| work.sizes.clone()))
+        .text("sizes", "The sizes that the work follows from", |r| of_work(r, |work| work.sizes.clone()))
         .for_files()
 }
 

@@ -111,6 +111,42 @@ fn the_roofline_is_the_longer_of_computing_and_moving() {
 }
 
 #[test]
+fn by_name_rates_are_those_of_all_calls_whose_work_is_known() {
+    let product = |sample, shapes: &str, start: i64, correlation: i64, ns: i64| {
+        op(sample, "aten::mm", shapes, start..start + 50).call(correlation, start + 1..start + 2).kernel(
+            "gemm",
+            7,
+            1000 + start..1000 + start + ns,
+            correlation,
+        )
+    };
+    let mut sample = product(trace(), "[[10, 20], [20, 30]]", 0, 1, 40);
+    sample = product(sample, "[[10, 20], [20, 30]]", 100, 2, 60);
+    sample = product(sample, "[[1, 500], [500, 1]]", 200, 3, 80);
+    sample = product(sample, "[]", 300, 4, 1_000);
+    let loaded = sample.build();
+    let asked = |by| loaded.ask(&Ops { by, limits: slow_gpu(), ..Ops::default() }).ops;
+    let parts: Vec<OpRow> = asked(By::Arguments);
+    let known = || parts.iter().filter(|row| row.work.as_ref().unwrap().pct_roofline.is_some());
+    let mean = |of: fn(&WorkOfOp) -> Option<f64>| {
+        let time: i64 = known().map(|row| row.subtree_kernel_ns.0).sum();
+        let part = |row: &OpRow| of(row.work.as_ref().unwrap()).unwrap() * row.subtree_kernel_ns.as_f64();
+        known().map(part).sum::<f64>() / time as f64
+    };
+    assert_eq!((known().count(), parts.len()), (2, 3));
+    let [all] = &asked(By::Name)[..] else { panic!("one operator") };
+    let work = all.work.clone().unwrap();
+    assert_eq!((all.count, work.gflops, work.bound), (4, None, Some(Bound::Compute)));
+    for of in [
+        |work: &WorkOfOp| work.pct_roofline,
+        |work: &WorkOfOp| work.tflops_per_s,
+        |work: &WorkOfOp| work.tb_per_s,
+    ] {
+        assert!((of(&work).unwrap() / mean(of) - 1.0).abs() < 1e-12, "{work:?}");
+    }
+}
+
+#[test]
 fn the_gpu_is_the_one_the_trace_tells() {
     let sample = op(trace(), "aten::mm", "[[2, 3], [3, 5]]", 0..100);
     let sample = sample.call(1, 20..25).kernel("gemm", 7, 40..280, 1).about(|metadata| {

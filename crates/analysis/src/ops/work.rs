@@ -31,7 +31,7 @@ impl Works {
     }
 }
 
-/// Work of one call, and rates over the GPU time below all calls of the row.
+/// Work of one call, where all calls of a row have the same arguments, and rates over the GPU time below them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WorkOfOp {
     pub gflops: Option<f64>,

@@ -54,7 +54,9 @@ fn calls(rows: &[LayerRate], several: bool) -> Table {
 fn steps(rows: &[StepRates]) -> Table {
     Table::of("steps", "Length of steps", rows)
         .int("rank", Unit::None, "The rank", |r| i64::from(r.rank))
-        .int("steps", Unit::Count, "Steps that count; 0 if all of the trace is one", |r| r.steps as i64)
+        .int("steps", Unit::Count, "Steps that count; none if all of the trace is taken as one", |r| {
+            Some(r.steps as i64).filter(|steps| *steps > 0)
+        })
         .float("mean_ns", Unit::Ns, "Mean of a step", |r| r.spread.mean_ns)
         .int("min_ns", Unit::Ns, "Least of a step", |r| r.spread.min_ns.0)
         .float("q1_ns", Unit::Ns, "A quarter of the steps took less", |r| r.spread.q1_ns)

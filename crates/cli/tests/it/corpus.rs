@@ -26,7 +26,7 @@ const COMMANDS: [&str; 16] = [
 ];
 
 #[expect(clippy::print_stderr, reason = "a test that is skipped says so")]
-fn corpus() -> Option<PathBuf> {
+pub(crate) fn corpus() -> Option<PathBuf> {
     let corpus = std::env::var_os("GPUSCOPE_CORPUS");
     if corpus.is_none() {
         eprintln!("skipped: GPUSCOPE_CORPUS is not set, so no real trace is read");

@@ -14,3 +14,4 @@ mod output;
 mod plot;
 mod selection;
 mod support;
+mod tracelens;

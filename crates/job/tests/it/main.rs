@@ -8,6 +8,7 @@ mod everything;
 mod figures;
 mod findings;
 mod idle;
+mod inference;
 mod layers;
 mod memory;
 mod ops;

@@ -4,7 +4,9 @@ use std::io::{self, Write};
 
 use gpuscope_analysis::dossier::DossierAnswer;
 use gpuscope_analysis::findings::{Evidence, Finding};
+use gpuscope_analysis::timeline::{DrawnRank, Picture, Track, TrackSort};
 use gpuscope_table::Table;
+use gpuscope_trace::Ns;
 
 use super::escaped;
 use crate::page::Page;
@@ -134,9 +136,12 @@ fn capital(text: &str) -> String {
 /// The address of the evidence in the timeline, with as much around it again on both sides, and what selects it.
 fn place(evidence: &Evidence, dossier: &DossierAnswer) -> Option<(String, String)> {
     let picture = dossier.timeline.picture.as_ref()?;
-    let rank = evidence.ranks.first().copied().or_else(|| picture.ranks.first().map(|rank| rank.rank))?;
+    let rank = evidence.rank?;
     let drawn = picture.ranks.iter().find(|drawn| drawn.rank == rank)?;
-    let (start, end) = (evidence.start_ns?, evidence.end_ns?);
+    let (start, end) = match evidence.start_ns.zip(evidence.end_ns) {
+        Some(time) => time,
+        None => step(picture, *drawn, evidence.step?)?,
+    };
     let (from, to) = ((start + drawn.shift).0, (end + drawn.shift).0);
     let around = (to - from).max(1_000);
     let address =
@@ -144,6 +149,15 @@ fn place(evidence: &Evidence, dossier: &DossierAnswer) -> Option<(String, String
     let first = dossier.info.ranks.iter().find(|info| info.rank == rank)?.start_ns?;
     let cut = format!("--rank {rank} --from {} --to {}", (start - first).0, (end - first).0);
     Some((address, cut))
+}
+
+/// From when to when a step was, as its rank's file has it.
+fn step(picture: &Picture, drawn: DrawnRank, number: i64) -> Option<(Ns, Ns)> {
+    let (group, end) = (format!("rank {}", drawn.rank), format!("#{number}"));
+    let is_its = |track: &&Track| track.sort == TrackSort::Steps && track.group == group;
+    let lane = picture.tracks.iter().find(is_its)?.lanes.first()?;
+    let place = lane.name.iter().position(|name| picture.names[*name as usize].ends_with(&end))?;
+    Some((lane.start[place] - drawn.shift, lane.end[place] - drawn.shift))
 }
 
 /// What to give the command: the file, or the folder they all lie in.

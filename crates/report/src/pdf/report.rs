@@ -105,7 +105,7 @@ fn write_finding(number: usize, finding: &Finding, sheets: &mut Sheets) {
         _ => String::new(),
     };
     sheets.indented(&format!("{}{gain}", finding.title), INDENT, Style::STRONG);
-    sheets.indented(&finding.advice, INDENT, Style::BODY);
+    sheets.indented(finding.advice, INDENT, Style::BODY);
     sheets.indented(&finding.evidence.text, INDENT, Style::SOFT);
     let sure = format!("confidence {} · see: {}", finding.confidence.label(), finding.command);
     sheets.indented(&sure, INDENT, Style::SOFT);

@@ -118,6 +118,7 @@ impl RankSim<'_> {
             group: transfer.group,
             seq: *seq,
             peers: transfer.peers,
+            routing: transfer.routing,
         });
         self.batch.comms.len() as u32 - 1
     }

@@ -92,7 +92,7 @@ Examples:
 
 pub(crate) const PLOT: &str = "\
 Examples:
-  gpuscope plot --list                                  every chart, and what it shows
+  gpuscope plot --list
   gpuscope plot bottlenecks traces/ -o bottlenecks.png
   gpuscope plot queue rank0.json.gz --step 3 -o queue.svg
   gpuscope plot breakdown traces/ -o breakdown.html     a page to look into";
@@ -142,7 +142,7 @@ Examples:
 pub(crate) const TIMELINE: &str = "\
 Examples:
   gpuscope timeline traces/
-  gpuscope timeline traces/ --step 12 -o timeline.html    opens in any browser, without a network";
+  gpuscope timeline traces/ --step 12 -o timeline.html";
 
 pub(crate) const COLLECTIVES: &str = "\
 Examples:

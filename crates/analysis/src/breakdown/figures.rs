@@ -29,10 +29,9 @@ impl BreakdownAnswer {
         let ranks = || self.ranks.iter().map(|rank| rank.rank.to_string());
         let mut panel = Panel::new(Axis::categories("rank", ranks()), Axis::new("time", Unit::Ns)).stacked();
         for (name, hue, part) in PARTS {
-            // A rank without GPU work has no time to divide.
-            let has_work = |rank: &RankBreakdown| rank.total.total_ns > Ns::ZERO;
-            let values =
-                self.ranks.iter().map(|rank| has_work(rank).then(|| part(&rank.total).as_f64())).collect();
+            // A rank without GPU work has no bar, not an empty one.
+            let value = |times: &Times| (times.total_ns > Ns::ZERO).then(|| part(times).as_f64());
+            let values = self.ranks.iter().map(|rank| value(&rank.total)).collect();
             panel = panel.with(Series::bars(name, hue, values));
         }
         let (idle, total) = self.ranks.iter().fold((0.0, 0.0), |(idle, total), rank| {

@@ -26,10 +26,8 @@ pub(super) fn draw(paper: &mut Paper, panel: &Panel, rect: Rect) {
     } else {
         (rect.height / 2.0 - 10.0).min(rect.width / 4.0)
     };
-    let (cx, cy) = match narrow {
-        true => (rect.x + radius + 10.0, rect.y + radius + 10.0),
-        false => (rect.x + radius + 10.0, rect.y + rect.height / 2.0),
-    };
+    let (cx, cy) =
+        (rect.x + radius + 10.0, if narrow { rect.y + radius + 10.0 } else { rect.y + rect.height / 2.0 });
     let mut turned = 0.0;
     for slice in &slices {
         let share = slice.value / whole;
@@ -38,9 +36,10 @@ pub(super) fn draw(paper: &mut Paper, panel: &Panel, rect: Rect) {
         turned += share;
     }
     // Names are beside it, or below where there is no room.
-    let (left, top) = match narrow {
-        true => (rect.x, cy + radius + 24.0),
-        false => (cx + radius + 24.0, cy - LINE * (slices.len() as f64 - 1.0) / 2.0),
+    let (left, top) = if narrow {
+        (rect.x, cy + radius + 24.0)
+    } else {
+        (cx + radius + 24.0, cy - LINE * (slices.len() as f64 - 1.0) / 2.0)
     };
     for (i, slice) in slices.iter().enumerate() {
         let y = top + i as f64 * LINE;

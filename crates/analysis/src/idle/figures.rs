@@ -16,7 +16,8 @@ impl Pictured for IdleAnswer {
 impl IdleAnswer {
     fn by_device(&self) -> Figure {
         let part = |name: &str, hue: Hue, of: fn(&DeviceIdle) -> Ns| {
-            Series::bars(name, hue, self.devices.iter().map(|device| Some(of(device).as_f64())).collect())
+            let value = |device: &DeviceIdle| (device.idle_ns > Ns::ZERO).then(|| of(device).as_f64());
+            Series::bars(name, hue, self.devices.iter().map(value).collect())
         };
         let names = self.devices.iter().map(|idle| format!("rank {} · device {}", idle.rank, idle.device));
         let panel = Panel::new(Axis::categories("", names), Axis::new("idle", Unit::Ns))

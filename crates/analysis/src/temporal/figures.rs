@@ -7,7 +7,9 @@ use super::{RankTemporal, TemporalAnswer};
 impl Pictured for TemporalAnswer {
     fn figures(&self) -> Vec<Figure> {
         let share = |name: &str, hue: Hue, of: fn(&RankTemporal) -> f64| {
-            Series::bars(name, hue, self.ranks.iter().map(|rank| Some(of(rank))).collect())
+            let all = |rank: &RankTemporal| rank.compute_pct + rank.non_compute_pct + rank.idle_pct;
+            let value = |rank: &RankTemporal| (all(rank) > 0.0).then(|| of(rank));
+            Series::bars(name, hue, self.ranks.iter().map(value).collect())
         };
         let panel = Panel::new(
             Axis::categories("rank", self.ranks.iter().map(|rank| rank.rank.to_string())),

@@ -1,6 +1,8 @@
 //! A figure as SVG, without scripts or style sheets: what a page paints first, and what images and paper are made of.
 
+mod cells;
 mod frame;
+mod lines;
 mod marks;
 mod paper;
 mod pie;
@@ -124,7 +126,7 @@ fn height(panel: &Panel, panels: usize, width: f64) -> f64 {
 
 /// Whether there is a line above the panel.
 fn is_headed(panel: &Panel) -> bool {
-    !panel.title.is_empty() || marks::scale_of(panel).is_some()
+    !panel.title.is_empty() || cells::scale_of(panel).is_some()
 }
 
 /// Boxes of several series share a row.
@@ -135,12 +137,12 @@ fn row_height(panel: &Panel) -> f64 {
 
 fn draw_panel(paper: &mut Paper, panel: &Panel, rect: Rect, figure: &Figure, number: usize) {
     if !panel.title.is_empty() {
-        let room = rect.width - if marks::scale_of(panel).is_some() { SCALE_ROOM } else { 0.0 };
+        let room = rect.width - if cells::scale_of(panel).is_some() { SCALE_ROOM } else { 0.0 };
         let title = crate::names::fitted_to(&panel.title, room, |text| bold_width_of(text, TEXT));
         paper.bold(rect.x, rect.y + 13.0, &title, TEXT);
     }
-    if let Some(scale) = marks::scale_of(panel) {
-        marks::draw_scale(paper, &scale, rect);
+    if let Some(scale) = cells::scale_of(panel) {
+        cells::draw_scale(paper, &scale, rect);
     }
     let rect = if is_headed(panel) { rect.without_top(LEGEND_LINE) } else { rect };
     if panel.is_empty() {

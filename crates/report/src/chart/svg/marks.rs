@@ -1,11 +1,10 @@
-//! The series of a panel: bars, lines, points, boxes, cells and stretches.
+//! The series of a panel: bars, points, boxes and stretches; lines and cells have files of their own.
 
-use std::fmt::Write as _;
-
-use gpuscope_figure::{Course, Data, FiveNumbers, Hue, Panel, Series, Unit};
+use gpuscope_figure::{Data, FiveNumbers, Hue, Series, Unit};
 
 use super::frame::Frame;
 use super::paper::{Anchor, Paper, Rect, TEXT};
+use super::{cells, lines};
 use crate::fonts::width_of;
 use crate::units;
 
@@ -29,10 +28,10 @@ pub(super) fn draw(paper: &mut Paper, frame: &Frame<'_>) {
                 draw_bars(paper, frame, series, (place, beside), panel.stacked.then_some(&mut stacks));
             }
             Data::Boxes(boxes) => draw_boxes(paper, frame, series, boxes, (place, beside)),
-            Data::Line { .. } if panel.stacked => draw_area(paper, frame, series, &mut areas),
-            Data::Line { .. } => draw_line(paper, frame, series),
+            Data::Line { .. } if panel.stacked => lines::draw_stacked(paper, frame, series, &mut areas),
+            Data::Line { .. } => lines::draw(paper, frame, series),
             Data::Points { .. } => draw_points(paper, frame, series, largest),
-            Data::Cells { values, unit } => draw_cells(paper, frame, series, values, *unit),
+            Data::Cells { values, unit } => cells::draw(paper, frame, series, values, *unit),
             Data::Stretches { lanes, from, to } => draw_stretches(paper, frame, series, lanes, (from, to)),
             Data::Slices { .. } => {}
         }
@@ -50,7 +49,7 @@ fn is_waterfall(series: &Series) -> bool {
     matches!(&series.data, Data::Bars { bases, .. } if !bases.is_empty())
 }
 
-fn note(series: &Series, i: usize, value: f64, unit: Unit) -> String {
+pub(super) fn note(series: &Series, i: usize, value: f64, unit: Unit) -> String {
     let said = units::float(value, unit);
     let unit = percent(unit);
     let name = if series.name.is_empty() { String::new() } else { format!("{}: ", series.name) };
@@ -131,7 +130,7 @@ fn write_value(
 }
 
 /// Nothing has no unit.
-fn plain(value: f64, unit: Unit) -> String {
+pub(super) fn plain(value: f64, unit: Unit) -> String {
     if value == 0.0 { "0".to_owned() } else { units::float(value, unit) }
 }
 
@@ -178,52 +177,6 @@ fn draw_boxes(
     }
 }
 
-fn draw_line(paper: &mut Paper, frame: &Frame<'_>, series: &Series) {
-    let Data::Line { x, y, course, filled } = &series.data else { return };
-    let points = course_of(frame, x, y, *course);
-    let (path, color) = (joined('M', &points), series.hue.hex());
-    if *filled && let (Some((first, _)), Some((last, _))) = (points.first(), points.last()) {
-        let foot = frame.base(false);
-        let closed = format!("{path}L{last:.1} {foot:.1}L{first:.1} {foot:.1}Z");
-        paper.path(&closed, "none", Some((color, 0.25)), "");
-    }
-    paper.path(&path, color, None, &series.name);
-}
-
-/// A line that stands on those before it, which have the same `x`.
-fn draw_area(paper: &mut Paper, frame: &Frame<'_>, series: &Series, below: &mut Vec<f64>) {
-    let Data::Line { x, y, course, .. } = &series.data else { return };
-    below.resize(below.len().max(y.len()), 0.0);
-    let above: Vec<f64> = below.iter().zip(y).map(|(below, value)| below + value).collect();
-    let upper = course_of(frame, x, &above, *course);
-    let lower: Vec<(f64, f64)> = course_of(frame, x, below, *course).into_iter().rev().collect();
-    let closed = format!("{}{}Z", joined('M', &upper), joined('L', &lower));
-    paper.path(&closed, "none", Some((series.hue.hex(), 0.85)), &series.name);
-    below[..above.len()].copy_from_slice(&above);
-}
-
-/// The corners of a line on paper.
-fn course_of(frame: &Frame<'_>, x: &[f64], y: &[f64], course: Course) -> Vec<(f64, f64)> {
-    let mut points: Vec<(f64, f64)> = Vec::with_capacity(x.len());
-    for (x, y) in x.iter().zip(y) {
-        let (x, y) = (frame.x(*x), frame.y(*y));
-        if course == Course::Stays {
-            points.extend(points.last().map(|(_, before)| (x, *before)));
-        }
-        points.push((x, y));
-    }
-    points
-}
-
-fn joined(first: char, points: &[(f64, f64)]) -> String {
-    let mut path = String::new();
-    for (i, (x, y)) in points.iter().enumerate() {
-        // Writing to a string cannot fail.
-        let _ = write!(path, "{}{x:.1} {y:.1}", if i == 0 { first } else { 'L' });
-    }
-    path
-}
-
 /// Points of all series are measured alike.
 fn largest_point(series: &Series) -> f64 {
     match &series.data {
@@ -242,76 +195,8 @@ fn draw_points(paper: &mut Paper, frame: &Frame<'_>, series: &Series, largest: f
     }
 }
 
-/// What the faintest and the strongest colour of a heat map stand for.
-pub(super) struct CellScale<'a> {
-    name: &'a str,
-    hue: Hue,
-    ends: (f64, f64),
-    unit: Unit,
-}
-
-pub(super) fn scale_of(panel: &Panel) -> Option<CellScale<'_>> {
-    panel.series.iter().find_map(|series| {
-        let Data::Cells { values, unit } = &series.data else { return None };
-        let ends = ends(values)?;
-        Some(CellScale { name: &series.name, hue: series.hue, ends, unit: *unit })
-    })
-}
-
-fn ends(values: &[Option<f64>]) -> Option<(f64, f64)> {
-    let known = values.iter().flatten().copied().filter(|value| value.is_finite());
-    known.fold(None, |ends: Option<(f64, f64)>, value| {
-        let (least, most) = ends.unwrap_or((value, value));
-        Some((least.min(value), most.max(value)))
-    })
-}
-
-fn strength(value: f64, (least, most): (f64, f64)) -> f64 {
-    let share = if most > least { (value - least) / (most - least) } else { 1.0 };
-    0.08 + 0.92 * share
-}
-
-/// At the upper right of the panel.
-pub(super) fn draw_scale(paper: &mut Paper, scale: &CellScale<'_>, rect: Rect) {
-    const PARTS: usize = 24;
-    const PART: f64 = 4.0;
-    let CellScale { name, hue, ends, unit } = scale;
-    let texts = [ends.0, ends.1].map(|end| format!("{}{}", plain(end, *unit), percent(*unit)));
-    let most = width_of(&texts[1], TEXT);
-    let left = rect.right() - 14.0 - most - 6.0 - PARTS as f64 * PART;
-    for part in 0..PARTS {
-        let value = ends.0 + (ends.1 - ends.0) * part as f64 / (PARTS - 1) as f64;
-        let place = Rect { x: left + part as f64 * PART, y: rect.y + 4.0, width: PART, height: 10.0 };
-        paper.rect(place, hue.hex(), strength(value, *ends), "");
-    }
-    let least = format!("{name}  {}", texts[0]);
-    paper.text(left - 6.0, rect.y + 13.0, &least, Anchor::End);
-    paper.text(rect.right() - 14.0, rect.y + 13.0, &texts[1], Anchor::End);
-}
-
-fn percent(unit: Unit) -> &'static str {
+pub(super) fn percent(unit: Unit) -> &'static str {
     if unit == Unit::Percent { " %" } else { "" }
-}
-
-fn draw_cells(paper: &mut Paper, frame: &Frame<'_>, series: &Series, values: &[Option<f64>], unit: Unit) {
-    let (Some(columns), Some(rows)) = (frame.panel.x.names(), frame.panel.y.names()) else { return };
-    let Some(ends) = ends(values) else { return };
-    let (width, height) = (frame.slot(false), frame.slot(true));
-    // A thin line between cells as long as there is room for it.
-    let gap = if width > 6.0 && height > 6.0 { 1.0 } else { 0.0 };
-    for (i, value) in values.iter().enumerate().take(rows.len() * columns.len()) {
-        let Some(value) = *value else { continue };
-        let (row, column) = (i / columns.len(), i % columns.len());
-        let rect = Rect {
-            x: frame.x(column as f64) - width / 2.0,
-            y: frame.y(row as f64) - height / 2.0,
-            width: width - gap,
-            height: height - gap,
-        };
-        let said = note(series, i, value, unit);
-        let said = format!("{} · {}: {said}", rows[row], columns[column]);
-        paper.rect(rect, series.hue.hex(), strength(value, ends), &said);
-    }
 }
 
 fn draw_stretches(

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The module that each page begins with.
-const PAGES: [(&str, &str); 1] = [("timeline", "timeline/main.js")];
+const PAGES: [(&str, &str); 2] = [("flame", "flame/main.js"), ("timeline", "timeline/main.js")];
 
 fn main() {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");

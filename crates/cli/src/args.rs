@@ -120,6 +120,14 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// The call tree drawn: a flame graph as a page (-o flame.html), a picture or a file for other tools
+    #[command(after_help = examples::FLAME)]
+    Flame {
+        #[command(flatten)]
+        wanted: FlameArgs,
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// Sequences of kernels that an operator launches again and again
     #[command(after_help = examples::PATTERNS)]
     Patterns {
@@ -183,6 +191,9 @@ pub(crate) enum Command {
     /// When did what run: host and GPU activity; with -o timeline.html every event to look at
     #[command(after_help = examples::TIMELINE)]
     Timeline(Asked),
+    /// Every event to look at, however many: serves the timeline on this machine and opens the browser
+    #[command(after_help = examples::VIEW)]
+    View(ViewArgs),
     /// Each collective over all ranks: waiting and transfer apart, bandwidth, who came last and why
     #[command(after_help = examples::COLLECTIVES)]
     Collectives {
@@ -430,6 +441,70 @@ pub(crate) enum FlameFormat {
     Collapsed,
     /// A file for speedscope.app
     Speedscope,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ViewArgs {
+    /// Traces: files, folders, globs, tar or zip archives, or `-` for standard input
+    #[arg(required = true, value_name = "TRACE", value_parser = NonEmptyStringValueParser::new())]
+    pub traces: Vec<String>,
+    /// The port to listen on [default: any that is free]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
+    /// Only print the address
+    #[arg(long)]
+    pub no_open: bool,
+    #[command(flatten)]
+    pub selection: SelectionArgs,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Flame graph")]
+pub(crate) struct FlameArgs {
+    /// What makes a box wide
+    #[arg(long, value_enum, default_value_t = StackWeight::Gpu, value_name = "WHAT")]
+    pub by: StackWeight,
+    /// What boxes are made of
+    #[arg(long, value_enum, default_value_t = FlamePaths::Python, value_name = "WHAT")]
+    pub stacks: FlamePaths,
+    /// Another run: orange is heavier than there, blue is lighter
+    #[arg(long, value_name = "TRACE", value_parser = NonEmptyStringValueParser::new())]
+    pub against: Option<String>,
+    /// What takes fewer microseconds in all becomes part of what is above
+    #[arg(long, value_name = "X", value_parser = parse::positive, allow_negative_numbers = true)]
+    pub min_duration_us: Option<f64>,
+    /// Only so many boxes below each other; what is deeper becomes part of what is above
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub max_depth: Option<u32>,
+    /// Kernels of one call that take fewer microseconds in all are one box, `12 small kernels`; 0 for none
+    #[arg(long, value_name = "X", default_value_t = 10.0, value_parser = parse::positive, allow_negative_numbers = true)]
+    pub small_kernels_us: f64,
+    /// What stands at the left
+    #[arg(long, value_enum, default_value_t = FlameOrder::Heavy, value_name = "WHAT")]
+    pub order: FlameOrder,
+    /// Boxes grow upwards, as flames, rather than downwards, as icicles
+    #[arg(long)]
+    pub upwards: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FlamePaths {
+    /// Python frames and all that is below them
+    Python,
+    /// Modules and their operators, backward work below what it undoes
+    Modules,
+    /// Operators
+    Operators,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FlameOrder {
+    /// The heaviest
+    Heavy,
+    /// What began first
+    Time,
 }
 
 #[derive(Debug, Args)]

@@ -2,6 +2,7 @@
 //! them.
 
 mod encode;
+mod served;
 
 use std::io::{self, Write};
 
@@ -10,6 +11,8 @@ use gpuscope_analysis::timeline::{LeftOut, Picture};
 use crate::page_shell::{Script, Shell, packed};
 use crate::units;
 
+pub use served::{Window, window, write_served};
+
 const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/timeline.js"));
 const STYLE: &str = include_str!("timeline/page.css");
 const BODY: &str = include_str!("timeline/page.html");
@@ -17,17 +20,26 @@ const BODY: &str = include_str!("timeline/page.html");
 pub fn write(picture: &Picture, title: &str, out: impl Write) -> io::Result<()> {
     let left_out = said(picture.left_out);
     let bytes = encode::encode(picture, &left_out);
+    page(title, &left_out, &bytes, |shell| shell.write(out))
+}
+
+/// One page for both: with all there is in it, or with a server behind it.
+fn page(
+    title: &str,
+    left_out: &str,
+    bytes: &[u8],
+    write: impl FnOnce(&Shell<'_>) -> io::Result<()>,
+) -> io::Result<()> {
     let body = BODY
         .replace("{title}", &crate::html::escaped(title))
-        .replace("{left_out}", &crate::html::escaped(&left_out));
-    let shell = Shell {
+        .replace("{left_out}", &crate::html::escaped(left_out));
+    write(&Shell {
         title: &format!("{title} · timeline"),
         style: STYLE,
         body: &body,
-        data: &[("timeline-data", packed(&bytes)?)],
+        data: &[("timeline-data", packed(bytes)?)],
         scripts: &[Script(SCRIPT)],
-    };
-    shell.write(out)
+    })
 }
 
 /// In words, for people; empty if everything is there.

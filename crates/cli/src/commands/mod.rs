@@ -12,6 +12,7 @@ mod counters;
 mod critical_path;
 mod demo;
 mod diff;
+mod flame;
 mod hta;
 mod idle;
 mod inference;
@@ -32,6 +33,7 @@ mod stragglers;
 mod temporal;
 mod throughput;
 mod timeline;
+mod view;
 mod whatif;
 
 use gpuscope_analysis::whatif::NamePattern;
@@ -74,6 +76,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Layers { asked, depth } => layers::run(&asked, depth, console),
         Command::Throughput(asked) => throughput::run(&asked, console),
         Command::Stacks { asked, wanted } => stacks::run(&asked, &wanted, console),
+        Command::Flame { asked, wanted } => flame::run(&asked, &wanted, console),
         Command::OpKernels(asked) => op_kernels::run(&asked, console),
         Command::Ops(asked) => ops::run(&asked, console),
         Command::Memory { asked, series } => memory::run(&asked, series, console),
@@ -88,6 +91,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
             annotations::run(&asked, (gpu, cpu), kernels, console)
         }
         Command::Timeline(asked) => timeline::run(&asked, console),
+        Command::View(wanted) => view::run(&wanted, console),
         Command::Whatif { changes, asked } => whatif::run(&asked, &changes, console),
         Command::Diff { asked, tree: true, .. } => diff::tree(&asked, console),
         Command::Diff { asked, against, fail_on, tree: false } => {

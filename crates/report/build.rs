@@ -12,7 +12,8 @@ use std::path::{Path, PathBuf};
 use sha2::Digest;
 
 /// The module that each page begins with.
-const PAGES: [(&str, &str); 2] = [("report", "report/main.js"), ("timeline", "timeline/main.js")];
+const PAGES: [(&str, &str); 3] =
+    [("flame", "flame/main.js"), ("report", "report/main.js"), ("timeline", "timeline/main.js")];
 
 fn main() {
     let web = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../web");

@@ -12,27 +12,28 @@
 
 /**
  * @param {Tree} tree
+ * @param {Float64Array} weight what widths mean
  * @param {number} zoomed
  * @param {number} least the narrowest box, as a share of the width
  * @param {boolean} heavy largest first, rather than in the order they were met
  * @returns {Box[]}
  */
-export function boxes(tree, zoomed, least, heavy) {
+export function boxes(tree, weight, zoomed, least, heavy) {
   /** @type {Box[]} */
   const found = [];
   const path = pathTo(tree, zoomed);
   // What is around the node that is zoomed to spans the whole width.
   path.forEach((node, row) => found.push({ node, row, left: 0, width: 1 }));
-  const whole = tree.total[zoomed] || 1;
+  const whole = weight[zoomed] || 1;
   const open = [{ node: zoomed, row: path.length - 1, left: 0 }];
   for (let next = open.pop(); next; next = open.pop()) {
     let left = next.left;
     const children = heavy
-      ? [...tree.children[next.node]].sort((a, b) => tree.total[b] - tree.total[a])
+      ? [...tree.children[next.node]].sort((a, b) => weight[b] - weight[a])
       : tree.children[next.node];
     for (const node of children) {
-      const width = tree.total[node] / whole;
-      if (width >= least) {
+      const width = weight[node] / whole;
+      if (width > 0 && width >= least) {
         found.push({ node, row: next.row + 1, left, width });
         open.push({ node, row: next.row + 1, left });
       }
@@ -50,24 +51,28 @@ export function pathTo(tree, node) {
 }
 
 /**
- * The nodes whose name contains a text, and their share of all: what is inside another hit counts once.
+ * The nodes whose name contains all words of a text, and their share of all: what is inside another hit counts once.
  * @param {Tree} tree
+ * @param {Float64Array} weight
  * @param {string} text
  */
-export function findNodes(tree, text) {
-  const lower = text.trim().toLowerCase();
-  if (!lower) return null;
-  const names = tree.names.map((name) => name.toLowerCase().includes(lower));
+export function findNodes(tree, weight, text) {
+  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
+  if (!words.length) return null;
+  const names = tree.names.map((name) => {
+    const lower = name.toLowerCase();
+    return words.every((word) => lower.includes(word));
+  });
   /** @type {Set<number>} */
   const nodes = new Set();
   const inside = new Uint8Array(tree.name.length);
   let total = 0;
   for (let i = 0; i < tree.name.length; i++) {
     const within = i > 0 && inside[tree.parent[i]];
-    const hit = names[tree.name[i]];
+    const hit = i > 0 && names[tree.name[i]];
     inside[i] = within || hit ? 1 : 0;
     if (hit) nodes.add(i);
-    if (hit && !within) total += tree.total[i];
+    if (hit && !within) total += weight[i];
   }
-  return { nodes, share: total / (tree.total[0] || 1), total };
+  return { nodes, share: total / (weight[0] || 1), total };
 }

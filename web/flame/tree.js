@@ -6,13 +6,15 @@ import { Varints } from "../lib/packed.js";
  * @typedef {object} Tree
  * @property {string[]} names
  * @property {string} unit
- * @property {string} root
+ * @property {boolean} upwards drawn so at first
+ * @property {boolean} heavy
  * @property {Uint32Array} name
  * @property {Int32Array} parent -1 for the root
  * @property {Uint16Array} depth
  * @property {Float64Array} own what belongs to a node and to none of its children
  * @property {Float64Array} total with its children
  * @property {Float64Array | null} before the same of the run that this one is compared with
+ * @property {Float64Array} times how many events
  * @property {Uint8Array} kind
  * @property {string[]} kinds
  * @property {Uint32Array[]} children in the order they were met
@@ -40,6 +42,8 @@ export function decodeTree(bytes) {
     depth[i] = i === 0 ? 0 : depth[parent[i]] + 1;
   }
   for (let i = 0; i < count; i++) kind[i] = columns.next();
+  const times = new Float64Array(count);
+  for (let i = 0; i < count; i++) times[i] = columns.next();
   for (let i = 0; i < count; i++) own[i] = columns.next();
   if (before) for (let i = 0; i < count; i++) before[i] = columns.next();
   const total = own.slice();
@@ -48,8 +52,9 @@ export function decodeTree(bytes) {
     total[parent[i]] += total[i];
     if (before) before[parent[i]] += before[i];
   }
-  const { names, unit, root, kinds } = header;
-  return { names, unit, root, name, parent, depth, own, total, before, kind, kinds, children: childrenOf(parent) };
+  const { names, unit, kinds, upwards, heavy } = header;
+  const children = childrenOf(parent);
+  return { names, unit, upwards, heavy, name, parent, depth, own, total, before, times, kind, kinds, children };
 }
 
 /** @param {Int32Array} parent */

@@ -1,5 +1,5 @@
-// What a page costs the browser, as JSON: `node bench.mjs PAGE.html`. Measured in the page's main thread while it pans and
-// zooms by itself, a step in every frame.
+// What a page costs the browser, as JSON: `node bench.mjs PAGE.html`. Measured in the page's main thread while it pans
+// and zooms by itself, a step in every frame.
 
 import { statSync } from "node:fs";
 

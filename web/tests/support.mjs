@@ -2,7 +2,7 @@
 // message and every request.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
@@ -21,6 +21,16 @@ const { chromium } = createRequire(join(given("GPUSCOPE_PAGES_TOOLS"), "x.js"))(
 /** Runs the program under test. */
 export function gpuscope(...words) {
   return execFileSync(given("GPUSCOPE"), words.map(String), { encoding: "utf8", maxBuffer: 1 << 30 });
+}
+
+/** `gpuscope view`, until it is stopped. */
+export async function view(...words) {
+  const process = spawn(given("GPUSCOPE"), ["view", "--no-open", ...words], { stdio: ["ignore", "pipe", "inherit"] });
+  const address = await new Promise((found, failed) => {
+    process.stdout.once("data", (text) => found(String(text).trim()));
+    process.once("exit", (code) => failed(new Error(`gpuscope view ended with ${code}`)));
+  });
+  return { address, stop: () => process.kill() };
 }
 
 /** A folder that is gone after the tests. */
@@ -47,7 +57,7 @@ const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
   "--disable-background-networking",
-  "--host-resolver-rules=MAP * ~NOTFOUND",
+  "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 ];
 
 export class Browser {
@@ -59,21 +69,22 @@ export class Browser {
   }
 
   /**
-   * Opens a page from disk, runs a test on it once it is ready, and fails if the page said anything or asked for
-   * anything but itself.
+   * Opens a page from disk or from `gpuscope view`, runs a test on it once it is ready, and fails if the page said
+   * anything or asked for anything but itself, or its own server.
    */
   async visit(file, options, test) {
     const { address = "", dark = false, width = 1280, height = 800, scripts = true } = options;
+    const served = file.startsWith("http://127.0.0.1:");
     const context = await this.browser.newContext({
       viewport: { width, height },
       colorScheme: dark ? "dark" : "light",
-      offline: true,
+      offline: !served,
       javaScriptEnabled: scripts,
       acceptDownloads: true,
     });
     const page = await context.newPage();
-    const own = file.includes("://") ? file : pathToFileURL(file).href;
-    const complaints = watch(page, own);
+    const own = served ? file : pathToFileURL(file).href;
+    const complaints = watch(page, (url) => (served ? url.startsWith(own) : url === own));
     try {
       await page.goto(own + address);
       if (scripts) await page.waitForFunction(() => document.documentElement.dataset.ready === "true");
@@ -93,13 +104,13 @@ export class Browser {
 }
 
 /** What a page may not do; data inside the page itself is no request. */
-function watch(page, own) {
+function watch(page, isOwn) {
   const complaints = [];
   page.on("console", (message) => complaints.push(`console ${message.type()}: ${message.text()}`));
   page.on("pageerror", (error) => complaints.push(`error: ${error.message}`));
   page.on("request", (request) => {
     const url = request.url().split("#")[0];
-    if (url !== own && !url.startsWith("data:") && !url.startsWith("blob:")) complaints.push(`request: ${url}`);
+    if (!isOwn(url) && !url.startsWith("data:") && !url.startsWith("blob:")) complaints.push(`request: ${url}`);
   });
   return complaints;
 }

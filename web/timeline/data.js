@@ -3,10 +3,15 @@
 import { Varints } from "../lib/packed.js";
 
 /**
- * Slices of one row: they never overlap, and are in order of time.
+ * Slices of one row: they never overlap, and are in order of time. Of a timeline that is served, cells stand for them:
+ * slices, and several together that are too short to be told apart.
  * @typedef {object} Lane
+ * @property {number} number through all tracks
  * @property {number} count
  * @property {number} first the number of its first slice in the whole timeline
+ * @property {number} total of slices, be they here or not
+ * @property {Uint32Array | null} numbers of the slices that are here; null if all are
+ * @property {Uint32Array | null} many how many each stands for; null if each for itself
  * @property {Float64Array} start ns since the timeline's start
  * @property {Float64Array} end
  * @property {Float64Array} before how long all slices up to one took, without it; the last is of all
@@ -47,6 +52,9 @@ const PEAK = 64;
  * @property {Uint32Array} arrowTo
  * @property {number} slices
  * @property {string} leftOut what is not here, in words
+ * @property {boolean} served the slices are with a server
+ * @property {number[] | null} busy how busy GPUs were, in columns, if the page cannot find out itself
+ * @property {{track: number, lane: number}[]} places of lanes, by their number
  */
 
 /**
@@ -60,15 +68,22 @@ export function decode(bytes) {
   const columns = new Varints(bytes, 4 + length);
   /** @type {Track[]} */
   const tracks = [];
+  /** @type {{track: number, lane: number}[]} */
+  const places = [];
   let slices = 0;
-  for (const { title, group, sort, lanes, points, unit } of header.tracks) {
+  const served = Boolean(header.served);
+  for (const { title, group, sort, lanes, points, unit, most } of header.tracks) {
     /** @type {Track} */
     const track = { title, group, sort, lanes: [], counter: null };
-    for (const count of lanes ?? []) {
-      track.lanes.push(readLane(columns, count, slices));
-      slices += count;
+    for (const total of lanes ?? []) {
+      const lane = emptyLane(places.length, slices, total, served ? 0 : total);
+      if (!served) readLane(columns, lane);
+      places.push({ track: tracks.length, lane: track.lanes.length });
+      track.lanes.push(lane);
+      slices += total;
     }
     if (points) track.counter = readCounter(columns, points, unit);
+    else if (served && unit) track.counter = { ...readCounter(columns, 0, unit), most: Math.max(most ?? 0, 0) };
     tracks.push(track);
   }
   const arrowFrom = new Uint32Array(header.arrows);
@@ -78,20 +93,26 @@ export function decode(bytes) {
     arrowTo[i] = to;
     arrowFrom[i] = to - columns.signed();
   }
-  const { length_ns, names, notes, kinds, left_out } = header;
-  return { length: length_ns, names, notes, kinds, tracks, arrowFrom, arrowTo, slices, leftOut: left_out };
+  const { length_ns, names, notes, kinds, left_out, busy = null } = header;
+  const about = { length: length_ns, names, notes, kinds, slices, leftOut: left_out, served, busy, places };
+  return { ...about, tracks, arrowFrom, arrowTo };
 }
 
 /**
- * @param {Varints} columns
- * @param {number} count
+ * @param {number} number
  * @param {number} first
+ * @param {number} total
+ * @param {number} count
  * @returns {Lane}
  */
-function readLane(columns, count, first) {
-  const lane = {
+function emptyLane(number, first, total, count) {
+  return {
+    number,
     count,
     first,
+    total,
+    numbers: null,
+    many: null,
     start: new Float64Array(count),
     end: new Float64Array(count),
     before: new Float64Array(count + 1),
@@ -99,6 +120,11 @@ function readLane(columns, count, first) {
     kind: new Uint8Array(count),
     note: new Uint32Array(count),
   };
+}
+
+/** @param {Varints} columns @param {Lane} lane */
+function readLane(columns, lane) {
+  const { count } = lane;
   for (let i = 0, end = 0; i < count; i++) {
     lane.start[i] = end + columns.next();
     lane.end[i] = end = lane.start[i] + columns.next();
@@ -107,7 +133,11 @@ function readLane(columns, count, first) {
   for (let i = 0; i < count; i++) lane.name[i] = columns.next();
   for (let i = 0; i < count; i++) lane.kind[i] = columns.next();
   for (let i = 0; i < count; i++) lane.note[i] = columns.next();
-  return lane;
+}
+
+/** The number of a slice, or of the longest that a cell stands for. @param {Lane} lane @param {number} i */
+export function numberOf(lane, i) {
+  return lane.numbers ? lane.numbers[i] : lane.first + i;
 }
 
 /**
@@ -129,7 +159,7 @@ function readCounter(columns, points, unit) {
 }
 
 /** @param {Float64Array} value */
-function peaksOf(value) {
+export function peaksOf(value) {
   const peaks = new Float64Array(Math.ceil(value.length / PEAK)).fill(-Infinity);
   for (let i = 0; i < value.length; i++) peaks[Math.floor(i / PEAK)] = Math.max(peaks[Math.floor(i / PEAK)], value[i]);
   return peaks;

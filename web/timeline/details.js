@@ -2,12 +2,9 @@
 
 import { element } from "../lib/dom.js";
 import { duration, grouped } from "../lib/units.js";
-import { around } from "./links.js";
-import { statistics } from "./statistics.js";
 
 /** @typedef {import("./data.js").Timeline} Timeline */
-/** @typedef {import("./state.js").Place} Place */
-/** @typedef {import("./state.js").State} State */
+/** @typedef {import("./source.js").Slice} Slice */
 
 /** So many of one sort are listed. */
 const MOST_LISTED = 12;
@@ -15,55 +12,42 @@ const MOST_LISTED = 12;
 /**
  * @param {HTMLElement} panel
  * @param {Timeline} timeline
- * @param {Place} place
- * @param {State} state
- * @param {(place: Place) => void} go
+ * @param {import("./source.js").Described} described
+ * @param {(slice: Slice) => void} go
  */
-export function describeSlice(panel, timeline, place, state, go) {
-  const track = timeline.tracks[place.track];
-  const lane = track.lanes[place.lane];
-  const name = timeline.names[lane.name[place.index]];
-  const [start, end] = [lane.start[place.index], lane.end[place.index]];
-  const note = timeline.notes[lane.note[place.index]];
-  const slice = lane.first + place.index;
-  /** @type {(title: string, places: Place[]) => Node[]} */
-  const listed = (title, places) => {
-    if (!places.length) return [];
-    const items = places.slice(0, MOST_LISTED).map((place) => element("li", {}, button(timeline, place, go)));
-    if (places.length > MOST_LISTED) items.push(element("li", {}, `and ${places.length - MOST_LISTED} more`));
+export function describeSlice(panel, timeline, { slice, note, launchedBy, launched, around }, go) {
+  const track = timeline.tracks[slice.track];
+  /** @type {(title: string, slices: Slice[]) => Node[]} */
+  const listed = (title, slices) => {
+    if (!slices.length) return [];
+    const items = slices.slice(0, MOST_LISTED).map((slice) => element("li", {}, button(slice, go)));
+    if (slices.length > MOST_LISTED) items.push(element("li", {}, `and ${slices.length - MOST_LISTED} more`));
     return [element("h3", {}, title), element("ul", {}, ...items)];
   };
   panel.replaceChildren(
-    element("h2", { class: "mono" }, name),
+    element("h2", { class: "mono" }, slice.name),
     element(
       "p",
       {},
-      exact(end - start),
+      exact(slice.end - slice.start),
       " from ",
-      exact(start),
+      exact(slice.start),
       " to ",
-      exact(end),
+      exact(slice.end),
       ` · ${track.group} · ${track.title}`,
     ),
     ...(note ? [element("p", { class: "mono soft" }, note)] : []),
-    ...listed("Launched by", state.links.filter(([, to]) => isSlice(timeline, to, slice)).map(([from]) => from)),
-    ...listed("Launched", state.links.filter(([from]) => isSlice(timeline, from, slice)).map(([, to]) => to)),
-    ...listed("Inside", around(timeline, place)),
+    ...listed("Launched by", launchedBy),
+    ...listed("Launched", launched),
+    ...listed("Inside", around),
   );
 }
 
-/** @param {Timeline} timeline @param {Place} place @param {number} slice */
-function isSlice(timeline, place, slice) {
-  return timeline.tracks[place.track].lanes[place.lane].first + place.index === slice;
-}
-
-/** @param {Timeline} timeline @param {Place} place @param {(place: Place) => void} go */
-function button(timeline, place, go) {
-  const lane = timeline.tracks[place.track].lanes[place.lane];
-  const long = duration(lane.end[place.index] - lane.start[place.index]);
-  const made = element("button", { type: "button", class: "link mono" }, timeline.names[lane.name[place.index]]);
-  made.addEventListener("click", () => go(place));
-  return element("span", {}, made, ` ${long}`);
+/** @param {Slice} slice @param {(slice: Slice) => void} go */
+function button(slice, go) {
+  const made = element("button", { type: "button", class: "link mono" }, slice.name);
+  made.addEventListener("click", () => go(slice));
+  return element("span", {}, made, ` ${duration(slice.end - slice.start)}`);
 }
 
 /** A length of time, to the nanosecond on hover. @param {number} ns */
@@ -73,11 +57,11 @@ function exact(ns) {
 
 /**
  * @param {HTMLElement} panel
- * @param {Timeline} timeline
  * @param {[number, number]} range
+ * @param {import("./statistics.js").Statistics[]} found
  */
-export function describeRange(panel, timeline, range) {
-  const blocks = statistics(timeline, range).map(({ sort, count, total, union, top }) => {
+export function describeRange(panel, range, found) {
+  const blocks = found.map(({ sort, count, total, union, top }) => {
     const rows = top.map(({ name, count, total }) =>
       element(
         "tr",

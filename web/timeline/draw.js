@@ -1,11 +1,12 @@
 // Draws what is in sight: at most one rectangle for each pixel of a lane, however many slices lie there.
 
 import { hex, MEANING, mixed, rgb, theme, tint } from "../lib/colors.js";
+import { brief } from "../lib/names.js";
 import { duration, inUnit } from "../lib/units.js";
-import { firstAfter, highest, nextAfter } from "./data.js";
+import { firstAfter, highest, nextAfter, numberOf } from "./data.js";
 import { GUTTER, LANE } from "./layout.js";
 import { Strip } from "./strip.js";
-import { brief, cut, onDark, roundStep, tickText } from "./text.js";
+import { cut, onDark, roundStep, tickText } from "./text.js";
 
 /** @typedef {import("./data.js").Lane} Lane */
 /** @typedef {import("./layout.js").Layout} Layout */
@@ -194,7 +195,7 @@ export class Painter {
    */
   colorOf(lane, i, host) {
     const { state } = this;
-    if (lane.first + i === state.selected) return CRITICAL;
+    if (state.selected >= 0 && numberOf(lane, i) === state.selected) return CRITICAL;
     const kind = lane.kind[i];
     const meaning = host && !state.meanings.has(kind) ? -1 : this.meanings[kind];
     const color = meaning >= 0 ? meaning : this.tints[lane.name[i]];
@@ -274,15 +275,14 @@ export class Painter {
 
   /**
    * Where a slice is on the screen.
-   * @param {import("./state.js").Place} place
+   * @param {import("./source.js").Slice} slice
    * @param {boolean} atEnd
    */
-  place({ track, lane, index }, atEnd) {
+  place({ track, lane, start, end }, atEnd) {
     const placed = this.layout.placed.find((placed) => placed.track === track && placed.lanes > lane);
     if (!placed) return null;
-    const slices = this.timeline.tracks[track].lanes[lane];
     const y = placed.top - this.state.scroll + AXIS + lane * LANE + LANE / 2;
-    return { x: this.x(atEnd ? slices.end[index] : slices.start[index]), y };
+    return { x: this.x(atEnd ? end : start), y };
   }
 
   drawMarked() {

@@ -18,7 +18,7 @@ export class Minimap {
   constructor(canvas, timeline, state) {
     this.canvas = canvas;
     this.state = state;
-    this.busy = busyShares(timeline, state.length);
+    this.busy = timeline.busy ?? busyShares(timeline, state.length);
     this.whole = document.createElement("canvas");
     /** What it was drawn for. */
     this.look = "";
@@ -96,5 +96,5 @@ function busyShares(timeline, length) {
     }
   }
   const most = Math.max(1, ...shares);
-  return shares.map((share) => share / most);
+  return Array.from(shares, (share) => share / most);
 }

@@ -3,18 +3,17 @@
 import { byId, element, oncePerFrame } from "../lib/dom.js";
 import { unpack } from "../lib/packed.js";
 import { duration, grouped } from "../lib/units.js";
-import { decode, firstAfter, locate } from "./data.js";
+import { decode } from "./data.js";
 import { describeRange, describeSlice } from "./details.js";
 import { AXIS, Painter } from "./draw.js";
 import { GUTTER, LANE, Layout } from "./layout.js";
-import { linksOf } from "./links.js";
 import { Minimap } from "./minimap.js";
-import { countHits, matching, nextHit } from "./search.js";
+import { Pointer } from "./pointer.js";
+import { Served } from "./served.js";
+import { Embedded } from "./source.js";
 import { State, isPlace } from "./state.js";
 
-/** @typedef {import("./state.js").Place} Place */
-
-const DRAG = 4;
+/** @typedef {import("./source.js").Slice} Slice */
 
 export class TimelinePage {
   /** @param {import("./data.js").Timeline} timeline */
@@ -35,6 +34,12 @@ export class TimelinePage {
     this.painter = new Painter(this.canvas, this.state, this.layout);
     this.minimap = new Minimap(/** @type {HTMLCanvasElement} */ (byId("minimap")), timeline, this.state);
     this.redraw = oncePerFrame(() => this.draw());
+    /** @type {import("./source.js").Source} */
+    this.source = timeline.served ? this.served() : new Embedded(timeline);
+    /** What is known of the selected slice. @type {Slice | null} */
+    this.slice = null;
+    /** How often something of a kind was asked for. */
+    this.turns = { panel: 0, search: 0 };
     this.listen();
     this.measure();
     this.open(location.hash);
@@ -43,6 +48,34 @@ export class TimelinePage {
   /** In a report the timeline is one of several views. */
   get inSight() {
     return this.scroller.clientWidth > 0;
+  }
+
+  served() {
+    const served = new Served(this.timeline, this.redraw);
+    served.lost = () => this.say("The server does not answer: is gpuscope view still running?");
+    return served;
+  }
+
+  /** @param {string} what is wrong */
+  say(what) {
+    this.panel.replaceChildren(element("p", { class: "error" }, what));
+  }
+
+  /**
+   * Something that takes time: what comes back is shown only if nothing of its kind was asked for meanwhile.
+   * @template T
+   * @param {"panel" | "search"} kind
+   * @param {Promise<T>} asked
+   * @param {(answer: T) => void} show
+   */
+  async later(kind, asked, show) {
+    const turn = ++this.turns[kind];
+    try {
+      const answer = await asked;
+      if (this.turns[kind] === turn) show(answer);
+    } catch (error) {
+      this.say(`This could not be found out: ${/** @type {Error} */ (error).message}`);
+    }
   }
 
   /** Shows what an address says. @param {string} address */
@@ -54,13 +87,13 @@ export class TimelinePage {
     this.spacer.style.height = `${this.layout.height + AXIS}px`;
     const wanted = state.group && this.layout.placed.find(({ group }) => group === state.group);
     this.scroller.scrollTop = wanted ? Math.max(0, wanted.top - LANE) : state.scroll;
-    const place = state.selected >= 0 ? locate(this.timeline, state.selected) : null;
-    if (place) this.select(place);
-    else if (state.marked) describeRange(this.panel, this.timeline, state.marked);
+    if (state.selected >= 0) this.select(state.selected);
+    else if (state.marked) this.describeMarked();
     this.redraw();
   }
 
   draw() {
+    this.source.prepare(this.state, this.layout);
     this.painter.draw();
     this.minimap.draw();
     this.canvas.setAttribute(
@@ -90,11 +123,7 @@ export class TimelinePage {
       this.state.scroll = this.scroller.scrollTop;
       this.redraw();
     });
-    this.scroller.addEventListener("wheel", (event) => this.onWheel(event), { passive: false });
-    this.canvas.addEventListener("pointerdown", (event) => this.onDown(event));
-    this.canvas.addEventListener("pointermove", (event) => this.onHover(event));
-    this.canvas.addEventListener("dblclick", (event) => this.onDoubleClick(event));
-    byId("minimap").addEventListener("pointerdown", (event) => this.onMinimap(event));
+    new Pointer(this).listen();
     document.addEventListener("keydown", (event) => this.onKey(event));
     this.input.addEventListener("input", () => this.search(this.input.value));
     this.input.addEventListener("keydown", (event) => {
@@ -111,121 +140,6 @@ export class TimelinePage {
   time(x) {
     const { from, to, width } = this.state;
     return from + ((x - GUTTER) / (width - GUTTER)) * (to - from);
-  }
-
-  /** @param {WheelEvent} event */
-  onWheel(event) {
-    // With Shift, some systems turn the wheel sideways themselves.
-    const sideways = event.deltaX || (event.shiftKey ? event.deltaY : 0);
-    if (event.ctrlKey || event.metaKey) {
-      event.preventDefault();
-      const x = Math.max(event.clientX - this.canvas.getBoundingClientRect().left, GUTTER);
-      this.state.zoom(Math.exp(event.deltaY * 0.004), this.time(x));
-    } else if (Math.abs(sideways) > Math.abs(event.shiftKey ? 0 : event.deltaY)) {
-      event.preventDefault();
-      this.state.pan(sideways / this.state.width);
-    }
-    this.redraw();
-  }
-
-  /** @param {PointerEvent} event */
-  onDown(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const [x, y] = [event.clientX - box.left, event.clientY - box.top];
-    const begun = { from: this.state.from, to: this.state.to, scroll: this.scroller.scrollTop };
-    const marking = event.shiftKey || y < AXIS;
-    let dragged = false;
-    this.canvas.setPointerCapture(event.pointerId);
-    const move = (/** @type {PointerEvent} */ event) => {
-      const [dx, dy] = [event.clientX - box.left - x, event.clientY - box.top - y];
-      dragged ||= Math.abs(dx) + Math.abs(dy) > DRAG;
-      if (!dragged) return;
-      if (marking) {
-        this.mark(this.time(Math.max(Math.min(x, x + dx), GUTTER)), this.time(Math.max(x, x + dx, GUTTER)));
-      } else {
-        const by = (dx / (this.state.width - GUTTER)) * (begun.to - begun.from);
-        this.state.look(begun.from - by, begun.to - by);
-        this.scroller.scrollTop = begun.scroll - dy;
-      }
-      this.redraw();
-    };
-    const up = () => {
-      this.canvas.removeEventListener("pointermove", move);
-      if (!dragged) this.click(x, y);
-    };
-    this.canvas.addEventListener("pointermove", move);
-    this.canvas.addEventListener("pointerup", up, { once: true });
-  }
-
-  /** @param {number} x @param {number} y */
-  click(x, y) {
-    const height = y - AXIS + this.state.scroll;
-    if (x < GUTTER) {
-      const at = this.layout.at(height);
-      const heading = this.layout.placed.find(({ group, top }) => group && height < top && height > top - 20);
-      if (heading) this.layout.fold(heading.group);
-      else if (at && this.layout.more(at.placed)) this.layout.toggle(at.placed.track);
-      this.spacer.style.height = `${this.layout.height + AXIS}px`;
-      return this.redraw();
-    }
-    const place = this.at(x, height);
-    if (place) this.select(place);
-    else this.unselect();
-  }
-
-  /**
-   * The slice at a place of the canvas.
-   * @param {number} x
-   * @param {number} height
-   * @returns {Place | null}
-   */
-  at(x, height) {
-    const at = this.layout.at(height);
-    if (!at || x < GUTTER) return null;
-    const lane = this.timeline.tracks[at.placed.track].lanes[at.lane];
-    if (!lane || at.lane >= at.placed.lanes) return null;
-    const pixel = (this.state.to - this.state.from) / (this.state.width - GUTTER);
-    const time = this.time(x);
-    const index = firstAfter(lane.end, time - pixel);
-    const hit = index < lane.count && lane.start[index] <= time + pixel;
-    return hit ? { track: at.placed.track, lane: at.lane, index } : null;
-  }
-
-  /** @param {PointerEvent} event */
-  onHover(event) {
-    if (event.buttons) return;
-    const box = this.canvas.getBoundingClientRect();
-    const place = this.at(event.clientX - box.left, event.clientY - box.top - AXIS + this.state.scroll);
-    this.canvas.title = place ? this.title(place) : "";
-    this.canvas.style.cursor = place ? "pointer" : "default";
-  }
-
-  /** @param {Place} place */
-  title({ track, lane, index }) {
-    const slices = this.timeline.tracks[track].lanes[lane];
-    return `${this.timeline.names[slices.name[index]]}\n${duration(slices.end[index] - slices.start[index])}`;
-  }
-
-  /** @param {MouseEvent} event */
-  onDoubleClick(event) {
-    const box = this.canvas.getBoundingClientRect();
-    const place = this.at(event.clientX - box.left, event.clientY - box.top - AXIS + this.state.scroll);
-    if (place) this.go(place);
-  }
-
-  /** @param {PointerEvent} event */
-  onMinimap(event) {
-    const map = /** @type {HTMLElement} */ (event.currentTarget);
-    const move = (/** @type {PointerEvent} */ event) => {
-      const middle = this.minimap.time(event.clientX - map.getBoundingClientRect().left);
-      const half = (this.state.to - this.state.from) / 2;
-      this.state.look(middle - half, middle + half);
-      this.redraw();
-    };
-    move(event);
-    map.setPointerCapture(event.pointerId);
-    map.addEventListener("pointermove", move);
-    map.addEventListener("pointerup", () => map.removeEventListener("pointermove", move), { once: true });
   }
 
   /** @param {KeyboardEvent} event */
@@ -259,19 +173,27 @@ export class TimelinePage {
 
   /** The selected slice, or all. */
   fit() {
-    const place = this.state.selected >= 0 ? locate(this.timeline, this.state.selected) : null;
-    if (place) this.go(place);
+    if (this.slice && this.slice.number === this.state.selected) this.show(this.slice);
     else this.state.look(0, this.state.length);
     this.redraw();
   }
 
-  /** @param {Place} place */
-  select(place) {
-    const lane = this.timeline.tracks[place.track].lanes[place.lane];
-    this.state.selected = lane.first + place.index;
+  /** @param {number} number */
+  select(number) {
+    this.state.selected = number;
     this.state.marked = null;
-    this.state.links = linksOf(this.timeline, this.state.selected);
-    describeSlice(this.panel, this.timeline, place, this.state, (other) => this.go(other));
+    this.state.links = [];
+    this.later("panel", this.source.describe(number), (described) => {
+      if (!described) return this.unselect();
+      const { slice, launchedBy, launched } = described;
+      this.slice = slice;
+      this.state.links = [
+        ...launchedBy.map((from) => /** @type {[Slice, Slice]} */ ([from, slice])),
+        ...launched.map((to) => /** @type {[Slice, Slice]} */ ([slice, to])),
+      ];
+      describeSlice(this.panel, this.timeline, described, (other) => this.go(other));
+      this.redraw();
+    });
     this.redraw();
   }
 
@@ -279,65 +201,76 @@ export class TimelinePage {
     this.state.selected = -1;
     this.state.links = [];
     this.state.marked = null;
+    this.slice = null;
+    this.turns.panel++;
     this.panel.replaceChildren();
     this.redraw();
   }
 
-  /** Selects a slice and brings it into sight. @param {Place} place */
-  go(place) {
-    const lane = this.timeline.tracks[place.track].lanes[place.lane];
-    const [start, end] = [lane.start[place.index], lane.end[place.index]];
+  /** Selects a slice and brings it into sight. @param {Slice} slice */
+  go(slice) {
+    this.show(slice);
+    this.select(slice.number);
+  }
+
+  /** The same of one that only the number is known of. @param {number} number */
+  goTo(number) {
+    this.later("panel", this.source.describe(number), (described) => described && this.go(described.slice));
+  }
+
+  /** @param {Slice} slice */
+  show({ track, lane, start, end }) {
     const room = Math.max(end - start, 20) * 2;
     this.state.look(start - room, end + room);
-    const placed = this.layout.show(place.track, place.lane);
+    const placed = this.layout.show(track, lane);
     this.spacer.style.height = `${this.layout.height + AXIS}px`;
-    if (placed) {
-      const top = placed.top + place.lane * LANE;
-      const { scrollTop } = this.scroller;
-      if (top < scrollTop || top > scrollTop + this.state.height - AXIS - LANE * 2) {
-        this.scroller.scrollTop = Math.max(0, top - this.state.height / 2);
-      }
+    if (!placed) return;
+    const top = placed.top + lane * LANE;
+    const { scrollTop } = this.scroller;
+    if (top < scrollTop || top > scrollTop + this.state.height - AXIS - LANE * 2) {
+      this.scroller.scrollTop = Math.max(0, top - this.state.height / 2);
     }
-    this.select(place);
   }
 
   /** @param {number} from @param {number} to */
   mark(from, to) {
     this.state.selected = -1;
     this.state.links = [];
+    this.slice = null;
     this.state.marked = [Math.max(from, 0), Math.min(to, this.state.length)];
-    describeRange(this.panel, this.timeline, this.state.marked);
+    this.describeMarked();
+  }
+
+  describeMarked() {
+    const range = this.state.marked;
+    if (!range) return;
+    this.later("panel", this.source.statistics(range), (found) => describeRange(this.panel, range, found));
   }
 
   /** The range of the selected slice, or what is in sight. */
   markSelected() {
-    const place = this.state.selected >= 0 ? locate(this.timeline, this.state.selected) : null;
-    if (!place) return this.mark(this.state.from, this.state.to);
-    const lane = this.timeline.tracks[place.track].lanes[place.lane];
-    this.mark(lane.start[place.index], lane.end[place.index]);
+    if (this.slice && this.slice.number === this.state.selected) this.mark(this.slice.start, this.slice.end);
+    else this.mark(this.state.from, this.state.to);
   }
 
   /** @param {string} text */
   search(text) {
     this.state.query = text;
-    this.state.hits = matching(this.timeline, text);
-    if (this.state.hits) {
-      const { count, total } = countHits(this.timeline, this.state.hits);
-      this.found.textContent = `${grouped(count)} found · ${duration(total)}`;
-    } else {
-      this.found.textContent = "";
-    }
-    this.redraw();
+    this.later("search", this.source.find(text), (found) => {
+      this.state.hits = found && found.names;
+      this.found.textContent = found ? `${grouped(found.count)} found · ${duration(found.total)}` : "";
+      this.redraw();
+    });
   }
 
   /** @param {1 | -1} direction */
   next(direction) {
-    if (!this.state.hits) return this.input.focus();
-    const place = this.state.selected >= 0 ? locate(this.timeline, this.state.selected) : null;
-    const lane = place && this.timeline.tracks[place.track].lanes[place.lane];
-    const time = place && lane ? lane.start[place.index] : direction > 0 ? -Infinity : Infinity;
-    const found = nextHit(this.timeline, this.state.hits, time, this.state.selected, direction);
-    if (found) this.go(found);
+    if (!this.state.query.trim()) return this.input.focus();
+    const time = this.slice ? this.slice.start : direction > 0 ? -Infinity : Infinity;
+    const from = { time, number: this.slice ? this.slice.number : -1 };
+    this.later("panel", this.source.next(this.state.query, from, direction), (number) => {
+      if (number !== null) this.goTo(number);
+    });
   }
 
   help() {

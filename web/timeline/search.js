@@ -48,26 +48,26 @@ export function countHits(timeline, names) {
  * @param {number} time where the last hit began
  * @param {number} slice its number
  * @param {1 | -1} direction
- * @returns {import("./state.js").Place | null}
+ * @returns {number | null} its number
  */
 export function nextHit(timeline, names, time, slice, direction) {
-  /** @type {import("./state.js").Place | null} */
+  /** @type {number | null} */
   let best = null;
   let bestKey = [Infinity * direction, Infinity * direction];
   const later = (/** @type {number[]} */ a, /** @type {number[]} */ b) =>
     direction * (a[0] - b[0]) > 0 || (a[0] === b[0] && direction * (a[1] - b[1]) > 0);
-  timeline.tracks.forEach((track, number) => {
-    if (track.sort === "steps") return;
-    track.lanes.forEach((lane, depth) => {
+  for (const track of timeline.tracks) {
+    if (track.sort === "steps") continue;
+    for (const lane of track.lanes) {
       for (let i = 0; i < lane.count; i++) {
         if (!names.has(lane.name[i])) continue;
         const key = [lane.start[i], lane.first + i];
         if (later(key, [time, slice]) && later(bestKey, key)) {
           bestKey = key;
-          best = { track: number, lane: depth, index: i };
+          best = lane.first + i;
         }
       }
-    });
-  });
+    }
+  }
   return best;
 }

@@ -20,7 +20,7 @@ export class State {
     this.scroll = 0;
     /** The number of the slice that is selected, or -1. */
     this.selected = -1;
-    /** @type {[Place, Place][]} */
+    /** From what launched to what was launched. @type {[import("./source.js").Slice, import("./source.js").Slice][]} */
     this.links = [];
     /** Numbers of the names that were searched for. @type {Set<number> | null} */
     this.hits = null;

@@ -1,5 +1,5 @@
-// Columns of pixels, one for each pixel of a row: written as numbers and drawn at once, since thousands of small rectangles
-// cost more to draw than to find.
+// Columns of pixels, one for each pixel of a row: written as numbers and drawn at once, since thousands of small
+// rectangles cost more to draw than to find.
 
 import { mixed } from "../lib/colors.js";
 

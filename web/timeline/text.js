@@ -18,14 +18,6 @@ export function tickText(time, step) {
   return `${(time / Number(size)).toFixed(Math.min(decimals, 9))} ${name}`;
 }
 
-/** A kernel's name without what all have in common. @param {string} name */
-export function brief(name) {
-  return name
-    .replace(/^void /, "")
-    .replace(/\(anonymous namespace\)::|<unnamed>::|at::native::|std::|c10::/g, "")
-    .replace(/\((?:[^()]|\([^()]*\))*\)$/, "");
-}
-
 /** @param {string} text @param {number} most */
 export function cut(text, most) {
   return text.length <= most ? text : `${text.slice(0, Math.max(most - 1, 0))}…`;

@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use crate::Question;
 use crate::ops::EventWork;
-use crate::stacks::{NodeId, NodeKind, PathDetail, PathParts, ROOT, Trie, Weights, call_paths};
+use crate::stacks::{NodeId, NodeKind, PathDetail, PathNames, PathParts, ROOT, Trie, Weights, call_paths};
 
 pub use why::Why;
 
@@ -98,7 +98,12 @@ impl Question for TreeDiff {
 
     fn local(&self, _rank: u32, view: View<'_>) -> RunTree {
         let detail = PathDetail::Arguments;
-        let parts = PathParts { detail, backward_below_forward: true, ..PathParts::default() };
+        let parts = PathParts {
+            detail,
+            backward_below_forward: true,
+            names: PathNames::Runs,
+            ..PathParts::default()
+        };
         let work = EventWork::of(view, Models::built_in(), |_| true);
         RunTree(call_paths(view, &parts, |row| work.flops(row)))
     }

@@ -23,7 +23,8 @@ use crate::Question;
 use crate::whatif::NamePattern;
 use build::{Detail, Parts};
 
-pub(crate) use build::{Detail as PathDetail, Parts as PathParts, trie as call_paths};
+pub(crate) use build::{Detail as PathDetail, Names as PathNames, Parts as PathParts, trie as call_paths};
+pub(crate) use pick::own_weights;
 pub use trie::NodeKind;
 pub(crate) use trie::{NodeId, ROOT, Trie, Weights};
 
@@ -103,6 +104,7 @@ impl Question for Stacks {
             detail: Detail::Program,
             backward_below_forward: self.backward_below_forward,
             thread: self.thread.clone(),
+            ..Parts::default()
         };
         let trie = build::trie(view, &parts, |_| 0);
         let (mut gpu, mut unlinked) = (Ns::ZERO, Ns::ZERO);

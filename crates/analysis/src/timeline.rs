@@ -7,9 +7,13 @@
 //! launches to what they launched. More events than a picture may hold are left out shortest first, those of the host
 //! before those of the GPU, and it is said how many.
 
+mod atlas;
 mod counters;
 mod lanes;
 mod picture;
+mod pyramid;
+mod range;
+mod search;
 mod statistics;
 #[cfg(test)]
 mod tests;
@@ -20,8 +24,12 @@ use serde::Serialize;
 
 use crate::Question;
 
+pub use atlas::{Atlas, Described, Slice};
 pub use lanes::{Lane, SliceKind};
 pub use picture::{Counter, DrawnRank, LeftOut, Picture, Track, TrackSort};
+pub use pyramid::{Cell, Pyramid};
+pub use range::{NameTime, RangeStatistics};
+pub use search::Found;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct RankTimeline {

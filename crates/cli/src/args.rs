@@ -3,8 +3,10 @@
 mod asked;
 mod compare;
 mod files;
+mod flame;
 mod plot;
 mod stacks;
+mod view;
 mod work;
 
 use std::path::PathBuf;
@@ -19,8 +21,10 @@ use crate::parse;
 pub(crate) use asked::{Asked, Color, OutputArgs, ReadingArgs, SelectionArgs};
 pub(crate) use compare::{Against, ChangeArgs};
 pub(crate) use files::{Added, Convert, Demo, Limit};
+pub(crate) use flame::{FlameArgs, FlameOrder, FlamePaths};
 pub(crate) use plot::PlotArgs;
 pub(crate) use stacks::{FlameFormat, StackArgs, StackWeight};
+pub(crate) use view::ViewArgs;
 pub(crate) use work::{By, OpsArgs, ThroughputArgs, WorkArgs};
 
 /// Why were the GPUs slow? Reads traces of torch.profiler and JAX and says where the time went.
@@ -134,6 +138,14 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// The call tree drawn: a flame graph as a page (-o flame.html), a picture or a file for other tools
+    #[command(after_help = examples::FLAME)]
+    Flame {
+        #[command(flatten)]
+        wanted: FlameArgs,
+        #[command(flatten)]
+        asked: Asked,
+    },
     /// Sequences of kernels that an operator launches again and again
     #[command(after_help = examples::PATTERNS)]
     Patterns {
@@ -200,6 +212,9 @@ pub(crate) enum Command {
     /// One chart as a picture: bars, pies, box plots, heat maps, courses over time; --list names them
     #[command(after_help = examples::PLOT)]
     Plot(PlotArgs),
+    /// Every event to look at, however many: serves the timeline on this machine and opens the browser
+    #[command(after_help = examples::VIEW)]
+    View(ViewArgs),
     /// Each collective over all ranks: waiting and transfer apart, bandwidth, who came last and why
     #[command(after_help = examples::COLLECTIVES)]
     Collectives {

@@ -85,6 +85,14 @@ Examples:
   gpuscope stacks rank0.json.gz -o stacks.collapsed            for flamegraph.pl
   gpuscope stacks rank0.json.gz --by host --all -o x.speedscope.json";
 
+pub(crate) const FLAME: &str = "\
+Examples:
+  gpuscope flame traces/ -o flame.html        opens in any browser
+  gpuscope flame rank0.json.gz --stacks modules -o flame.svg
+  gpuscope flame after/ --against before/ -o diff.html
+  gpuscope flame rank0.json.gz --by host -o host.speedscope.json
+  gpuscope flame rank0.json.gz --max-depth 4 --min-duration-us 100";
+
 pub(crate) const PATTERNS: &str = "\
 Examples:
   gpuscope patterns traces/ --rank 0
@@ -143,6 +151,11 @@ pub(crate) const TIMELINE: &str = "\
 Examples:
   gpuscope timeline traces/
   gpuscope timeline traces/ --step 12 -o timeline.html";
+
+pub(crate) const VIEW: &str = "\
+Examples:
+  gpuscope view traces/
+  gpuscope view traces/ --port 8080 --no-open    for ssh -L 8080:localhost:8080";
 
 pub(crate) const COLLECTIVES: &str = "\
 Examples:

@@ -1,10 +1,38 @@
-//! Call trees for the tools that draw flame graphs: folded stacks, one line per path, and speedscope's file format.
+//! Call trees, drawn: a page, a picture, and files for other tools that draw flame graphs: folded stacks, one line per
+//! path, and speedscope's file format.
 //!
-//! Frames come with each before those below it, so that both are written in one walk.
+//! Frames come with each before those below it, so that both files are written in one walk.
+
+mod look;
+mod page;
+mod svg;
 
 use std::io::{self, Write};
 
+use gpuscope_analysis::flame::FlameAnswer;
 use serde_json::json;
+
+pub use page::FlamePage;
+pub use svg::FlameSvg;
+
+/// Where boxes grow to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Direction {
+    /// Downwards.
+    #[default]
+    Icicle,
+    /// Upwards.
+    Flame,
+}
+
+/// What stands at the left.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    #[default]
+    Heavy,
+    /// What was met first.
+    Time,
+}
 
 /// One frame of a call tree.
 #[derive(Clone, Copy, Debug)]
@@ -21,6 +49,17 @@ pub struct Frame<'a> {
 pub struct Flame<'a> {
     pub name: String,
     pub frames: Vec<Frame<'a>>,
+}
+
+impl<'a> Flame<'a> {
+    pub fn of(answer: &'a FlameAnswer, name: &str) -> Flame<'a> {
+        let frames = answer.nodes.iter().map(|node| Frame {
+            name: &node.name,
+            depth: node.depth as usize,
+            own: node.weight.own(),
+        });
+        Flame { name: name.to_owned(), frames: frames.collect() }
+    }
 }
 
 /// What weights are counted in.
@@ -102,50 +141,4 @@ pub fn write_speedscope(flames: &[Flame<'_>], unit: FlameUnit, mut out: impl Wri
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn flame() -> Flame<'static> {
-        let frame = |name, depth, own| Frame { name, depth, own };
-        let frames = vec![
-            frame("main", 0, 0),
-            frame("a;b", 1, 5),
-            frame("kernel", 2, 7),
-            frame("c", 1, 2),
-            frame("unlinked", 0, 1),
-        ];
-        Flame { name: "rank 3".to_owned(), frames }
-    }
-
-    #[test]
-    fn folded_stacks_are_one_line_per_path_with_a_weight() {
-        let mut out = Vec::new();
-        write_folded(&[flame()], &mut out).unwrap();
-        assert_eq!(String::from_utf8(out).unwrap(), "main;a,b 5\nmain;a,b;kernel 7\nmain;c 2\nunlinked 1\n");
-        let mut out = Vec::new();
-        write_folded(&[flame(), flame()], &mut out).unwrap();
-        assert!(String::from_utf8(out).unwrap().starts_with("rank 3;main;a,b 5\n"));
-    }
-
-    #[test]
-    fn every_frame_that_opens_closes_in_turn() {
-        let mut out = Vec::new();
-        write_speedscope(&[flame()], FlameUnit::Nanoseconds, &mut out).unwrap();
-        let file: serde_json::Value = serde_json::from_slice(&out).unwrap();
-        assert_eq!(file["shared"]["frames"][1]["name"], "a;b");
-        let profile = &file["profiles"][0];
-        assert_eq!((profile["type"].as_str(), profile["endValue"].as_i64()), (Some("evented"), Some(15)));
-        let mut open = Vec::new();
-        let mut last = 0;
-        for event in profile["events"].as_array().unwrap() {
-            let (frame, at) = (event["frame"].as_i64().unwrap(), event["at"].as_i64().unwrap());
-            assert!(at >= last);
-            last = at;
-            match event["type"].as_str() {
-                Some("O") => open.push(frame),
-                _ => assert_eq!(open.pop(), Some(frame)),
-            }
-        }
-        assert!(open.is_empty());
-    }
-}
+mod tests;

@@ -35,14 +35,23 @@ pub(crate) struct Shell {
 const LOOK: &str = include_str!("look.css");
 
 impl Shell {
-    pub(crate) fn write(&self, mut out: impl Write) -> io::Result<()> {
+    pub(crate) fn write(&self, out: impl Write) -> io::Result<()> {
+        self.write_with("", out)
+    }
+
+    /// For a page that is served: it may ask its own server, and no other.
+    pub(crate) fn write_served(&self, out: impl Write) -> io::Result<()> {
+        self.write_with("; connect-src 'self'", out)
+    }
+
+    fn write_with(&self, more: &str, mut out: impl Write) -> io::Result<()> {
         let inflated = self.inflated.iter().map(|hash| format!("'sha256-{hash}'"));
         let hashes: Vec<String> = self.scripts.iter().map(|script| script.hash()).chain(inflated).collect();
         write!(
             out,
             "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src {}; \
-             style-src 'unsafe-inline'; img-src data: blob:\">\n\
+             style-src 'unsafe-inline'; img-src data: blob:{more}\">\n\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n\
              <title>{}</title>\n<style>{LOOK}{}</style>\n</head>\n<body>\n{}\n",
             hashes.join(" "),

@@ -2,6 +2,7 @@
 //! them.
 
 mod encode;
+mod served;
 
 use std::io::{self, Write};
 
@@ -10,21 +11,14 @@ use gpuscope_analysis::timeline::{LeftOut, Picture};
 use crate::page_shell::{Script, Shell, packed};
 use crate::units;
 
+pub use served::{Window, window, write_served};
+
 const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/timeline.js"));
 pub(crate) const STYLE: &str = include_str!("timeline/page.css");
 const BODY: &str = include_str!("timeline/page.html");
 
 pub fn write(picture: &Picture, title: &str, out: impl Write) -> io::Result<()> {
-    let Embedded { body, data } = embedded(picture, title);
-    let shell = Shell {
-        title: format!("{title} · timeline"),
-        style: STYLE.to_owned(),
-        body,
-        data: vec![data],
-        scripts: vec![Script(SCRIPT)],
-        inflated: Vec::new(),
-    };
-    shell.write(out)
+    page(embedded(picture, title), title).write(out)
 }
 
 /// A timeline inside a page, which adds [`STYLE`] and a script that opens it.
@@ -35,10 +29,26 @@ pub(crate) struct Embedded {
 
 pub(crate) fn embedded(picture: &Picture, title: &str) -> Embedded {
     let left_out = said(picture.left_out);
+    with_data(title, &left_out, &encode::encode(picture, &left_out))
+}
+
+fn with_data(title: &str, left_out: &str, bytes: &[u8]) -> Embedded {
     let body = BODY
-        .replace("{left_out}", &crate::html::escaped(&left_out))
+        .replace("{left_out}", &crate::html::escaped(left_out))
         .replace("{title}", &crate::html::escaped(title));
-    Embedded { body, data: ("timeline-data", packed(&encode::encode(picture, &left_out))) }
+    Embedded { body, data: ("timeline-data", packed(bytes)) }
+}
+
+/// The page that is a timeline and nothing else, be all of it inside or a server behind it.
+fn page(timeline: Embedded, title: &str) -> Shell {
+    Shell {
+        title: format!("{title} · timeline"),
+        style: STYLE.to_owned(),
+        body: timeline.body,
+        data: vec![timeline.data],
+        scripts: vec![Script(SCRIPT)],
+        inflated: Vec::new(),
+    }
 }
 
 /// In words, for people; empty if everything is there.

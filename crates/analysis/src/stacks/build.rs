@@ -2,7 +2,7 @@
 
 use gpuscope_trace::{Arg, Bitmap, Class, Id, Ns, Row, StrId, ThreadId, View};
 
-use super::names::plain_name;
+use super::names::{plain_name, plain_thread};
 use super::trie::{NodeId, NodeKind, ROOT, Trie, Weights};
 
 /// What paths are made of.
@@ -15,16 +15,43 @@ pub(crate) struct Parts {
     pub(crate) backward_below_forward: bool,
     /// Only threads with this number or with this in their name.
     pub(crate) thread: Option<String>,
+    pub(crate) names: Names,
 }
 
-/// Modules, operators and calls are always there.
+/// Whose names paths share.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Names {
+    #[default]
+    OneRank,
+    /// Threads without their numbers.
+    Ranks,
+    /// Also frames without the lines of files, which other versions of a program have elsewhere.
+    Runs,
+}
+
+/// Operators and kernels are always there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Detail {
-    /// Also threads, annotations and Python frames: where in the program it was.
+    /// Threads, annotations, Python frames, modules and calls, too: where in the program it was.
     #[default]
     Program,
-    /// Also the arguments of operators that launch something: what was computed.
+    /// Modules, calls, and the arguments of operators that launch something: what was computed.
     Arguments,
+    /// Modules: which part of the model it was for.
+    Modules,
+    /// Nothing else.
+    Operators,
+}
+
+impl Detail {
+    fn has(self, kind: NodeKind) -> bool {
+        match kind {
+            NodeKind::Thread | NodeKind::Annotation | NodeKind::Frame => self == Detail::Program,
+            NodeKind::Module => self != Detail::Operators,
+            NodeKind::Call => matches!(self, Detail::Program | Detail::Arguments),
+            _ => true,
+        }
+    }
 }
 
 const UNKNOWN: NodeId = NodeId::MAX;
@@ -92,10 +119,14 @@ impl<'v> Builder<'v> {
         if !self.parts.thread.as_ref().is_none_or(wanted) {
             return None;
         }
-        if self.parts.detail != Detail::Program {
+        if !self.parts.detail.has(NodeKind::Thread) {
             return Some(Beginning::Root);
         }
-        let text = if label.is_empty() { format!("thread {number}") } else { label.to_owned() };
+        let text = match label {
+            label if self.parts.names >= Names::Ranks => plain_thread(label, &number).to_owned(),
+            "" => format!("thread {number}"),
+            label => label.to_owned(),
+        };
         Some(Beginning::Thread(self.trie.name(NodeKind::Thread, &text)))
     }
 
@@ -125,6 +156,7 @@ impl<'v> Builder<'v> {
             let bytes = self.view.trace.args.int(event.row, Arg::Bytes).unwrap_or(0).max(0);
             let (gpu, flops) = (event.dur(), flops(event.row));
             self.trie.add(node, Weights { count: 1, gpu, bytes, flops, ..Weights::default() });
+            self.trie.met(node, event.start, Some(event.kind));
         }
     }
 
@@ -144,10 +176,9 @@ impl<'v> Builder<'v> {
         if known > 0 {
             return known - 1;
         }
-        let id = self.trie.name(
-            kind,
-            &plain_name(kind, self.view.trace.strings.get(text), self.parts.detail == Detail::Program),
-        );
+        let id = self
+            .trie
+            .name(kind, &plain_name(kind, self.view.trace.strings.get(text), self.parts.names < Names::Runs));
         self.names[text.index()][kind as usize] = id + 1;
         id
     }
@@ -201,7 +232,7 @@ impl<'v> Builder<'v> {
             class if class.is_call() => NodeKind::Call,
             _ => NodeKind::Operator,
         };
-        if self.parts.detail != Detail::Program && matches!(kind, NodeKind::Frame | NodeKind::Annotation) {
+        if !self.parts.detail.has(kind) {
             return outside;
         }
         let mut outside = outside;
@@ -212,6 +243,9 @@ impl<'v> Builder<'v> {
         let node = self.trie.child(outside, name);
         let host = trace.dur(row).unwrap_or_default().max(Ns::ZERO);
         self.trie.add(node, Weights { count: 1, host, ..Weights::default() });
+        if let Some(start) = trace.start(row) {
+            self.trie.met(node, start, None);
+        }
         node
     }
 

@@ -31,9 +31,26 @@ fn without_address(name: &str) -> Cow<'_, str> {
     Cow::Owned(format!("{before}{rest}"))
 }
 
+/// `thread 4100 (python3)` is `python3`, whatever its number.
+pub(crate) fn plain_thread<'a>(label: &'a str, number: &str) -> &'a str {
+    let inside = label.rsplit_once('(').and_then(|(_, inside)| inside.strip_suffix(')'));
+    match inside.filter(|inside| label.contains(number) && !inside.is_empty()) {
+        Some(inside) => inside,
+        None if label.is_empty() || label.contains(number) => "thread",
+        None => label,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn threads_of_several_runs_have_one_name() {
+        assert_eq!(plain_thread("thread 4100 (python3)", "4100"), "python3");
+        assert_eq!((plain_thread("", "7"), plain_thread("thread 7", "7")), ("thread", "thread"));
+        assert_eq!(plain_thread("pt_main (a)", "7"), "pt_main (a)");
+    }
 
     #[test]
     fn what_changes_from_run_to_run_is_left_out() {

@@ -8,6 +8,12 @@ use super::{StackNode, Stacks, Weight};
 /// Own weights of each node, for each sort of weight.
 struct Own([Vec<i64>; 3]);
 
+/// What of a weight is each node's own.
+pub(crate) fn own_weights(trie: &Trie, weight: Weight) -> Vec<i64> {
+    let Own(mut all) = Own::of(trie);
+    std::mem::take(&mut all[weight as usize])
+}
+
 impl Own {
     fn of(trie: &Trie) -> Own {
         let nodes = trie.nodes();

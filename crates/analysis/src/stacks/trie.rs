@@ -1,6 +1,6 @@
 //! Call paths, equal ones merged: a node for each path, keyed by its parent and its name.
 
-use gpuscope_trace::Ns;
+use gpuscope_trace::{Kind, Ns};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -70,6 +70,17 @@ pub(crate) struct Node {
     pub(crate) weights: Weights,
     /// The node of the forward operator that this one undoes.
     pub(crate) forward: Option<NodeId>,
+    /// When it was first met; the end of time if never.
+    pub(crate) first: Ns,
+    /// Of work on the GPU, its kind.
+    pub(crate) work: Option<Kind>,
+}
+
+impl Node {
+    fn new(parent: NodeId, name: u32, depth: u32) -> Node {
+        let first = Ns(i64::MAX);
+        Node { parent, name, depth, weights: Weights::default(), forward: None, first, work: None }
+    }
 }
 
 /// Names and nodes of one trace, or of several that were merged.
@@ -90,7 +101,7 @@ impl Default for Trie {
             children: FxHashMap::default(),
         };
         let name = trie.name(NodeKind::Thread, "");
-        trie.nodes.push(Node { parent: ROOT, name, depth: 0, weights: Weights::default(), forward: None });
+        trie.nodes.push(Node::new(ROOT, name, 0));
         trie
     }
 }
@@ -116,14 +127,20 @@ impl Trie {
         let next = self.nodes.len() as NodeId;
         let id = *self.children.entry((parent, name)).or_insert(next);
         if id == next {
-            let weights = Weights::default();
-            self.nodes.push(Node { parent, name, depth: depth + 1, weights, forward: None });
+            self.nodes.push(Node::new(parent, name, depth + 1));
         }
         id
     }
 
     pub(crate) fn add(&mut self, node: NodeId, weights: Weights) {
         self.nodes[node as usize].weights.add(weights);
+    }
+
+    /// Something on a node's path began.
+    pub(crate) fn met(&mut self, node: NodeId, at: Ns, work: Option<Kind>) {
+        let node = &mut self.nodes[node as usize];
+        node.first = node.first.min(at);
+        node.work = node.work.or(work);
     }
 
     pub(crate) fn links_to(&mut self, node: NodeId, forward: NodeId) {
@@ -162,6 +179,15 @@ impl Trie {
         let here = self.paths_of(other);
         for (node, at) in other.nodes.iter().zip(here) {
             self.add(at, node.weights);
+            self.met(at, node.first, node.work);
+        }
+    }
+
+    /// Counts times from the first one, so that ranks can be compared.
+    pub(crate) fn start_at_zero(&mut self) {
+        let first = self.nodes.iter().map(|node| node.first).min().unwrap_or_default();
+        for node in &mut self.nodes {
+            node.first -= first;
         }
     }
 

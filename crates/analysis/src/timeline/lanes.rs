@@ -60,6 +60,16 @@ impl Lane {
     pub fn is_empty(&self) -> bool {
         self.start.is_empty()
     }
+
+    /// The last lane of very many takes what has no room elsewhere: there a slice begins when the one before has ended.
+    pub(super) fn untangle(&mut self) {
+        let mut end_before = Ns(i64::MIN);
+        for (start, end) in self.start.iter_mut().zip(&mut self.end) {
+            *start = (*start).max(end_before);
+            *end = (*end).max(*start);
+            end_before = *end;
+        }
+    }
 }
 
 /// Rows in lanes, by start; each lane's rows do not overlap.

@@ -349,8 +349,10 @@ impl Picture {
         (self.start, self.length) = (first, last - first);
         self.ranks.iter_mut().for_each(|rank| rank.shift -= first);
         for track in &mut self.tracks {
-            let times = track.lanes.iter_mut().flat_map(|lane| lane.start.iter_mut().chain(&mut lane.end));
-            times.for_each(|time| *time -= first);
+            for lane in &mut track.lanes {
+                lane.start.iter_mut().chain(&mut lane.end).for_each(|time| *time -= first);
+                lane.untangle();
+            }
             let counted = track.counter.iter_mut().flat_map(|counter| &mut counter.time);
             counted.for_each(|time| *time = (*time - first).max(Ns::ZERO));
         }

@@ -91,3 +91,81 @@ fn waiting_calls_are_not_activity() {
         (Ns(95), Ns(40), Ns(60), Ns(5))
     );
 }
+
+/// Two streams and a thread with nested operators, and a counter.
+fn atlas() -> Atlas {
+    let loaded = trace()
+        .step(3, 0..1000)
+        .host("cpu_op", "aten::outer", 100..200)
+        .host("cpu_op", "aten::inner", 110..150)
+        .call(1, 120..130)
+        .call(2, 160..170)
+        .kernel("gemm_a", 7, 150..170, 1)
+        .kernel("Gemm_b", 7, 180..190, 2)
+        .kernel("copy", 8, 160..185, None)
+        .build();
+    Atlas::new(picture(&loaded, 1000))
+}
+
+fn number(atlas: &Atlas, name: &str) -> u32 {
+    (0..).find(|number| atlas.slice(*number).unwrap().name == name).unwrap()
+}
+
+#[test]
+fn a_slice_knows_its_launch_and_what_is_around_that() {
+    let atlas = atlas();
+    let kernel = atlas.described(number(&atlas, "gemm_a")).unwrap();
+    assert_eq!((kernel.slice.start_ns, kernel.slice.end_ns), (Ns(150), Ns(170)));
+    let [call] = &kernel.launched_by[..] else { panic!("{kernel:?}") };
+    let call = atlas.described(call.number).unwrap();
+    assert_eq!(call.launched, [kernel.slice]);
+    let around: Vec<&str> = call.around.iter().map(|slice| slice.name.as_str()).collect();
+    assert_eq!(around, ["ProfilerStep#3", "aten::outer", "aten::inner"]);
+    assert_eq!(atlas.slice(u32::MAX), None);
+    assert_eq!(atlas.described(99), None);
+}
+
+#[test]
+fn slices_are_found_in_any_case_and_in_order_of_time() {
+    let atlas = atlas();
+    let found = atlas.find("GEMM ");
+    assert_eq!((found.count, found.total_ns), (2, Ns(30)));
+    let [a, b] = ["gemm_a", "Gemm_b"].map(|name| number(&atlas, name));
+    assert_eq!(atlas.next(&found.names, (Ns(-1), 0), true), Some(a));
+    assert_eq!(atlas.next(&found.names, (Ns(150), a), true), Some(b));
+    assert_eq!(atlas.next(&found.names, (Ns(180), b), true), None);
+    assert_eq!(atlas.next(&found.names, (Ns(180), b), false), Some(a));
+    assert_eq!(atlas.next(&[u32::MAX], (Ns(0), 0), true), None);
+    assert_eq!(atlas.find("  "), Found::default());
+    assert_eq!(atlas.find("ProfilerStep").count, 1, "a step is in two tracks");
+}
+
+#[test]
+fn a_range_counts_what_is_inside_it() {
+    let [gpu, host] = atlas().range(Ns(155), Ns(182));
+    assert_eq!((gpu.count, gpu.total_ns, gpu.union_ns), (3, Ns(15 + 22 + 2), Ns(27)));
+    assert_eq!(gpu.top[0], NameTime { name: "copy".to_owned(), count: 1, total_ns: Ns(22) });
+    // The step is around the operator, so that nothing else adds to the time.
+    assert_eq!((host.count, host.total_ns, host.union_ns), (3, Ns(27), Ns(27)));
+}
+
+#[test]
+fn a_counter_keeps_its_peaks_and_what_holds() {
+    let counter = Counter {
+        unit: Unit::Count,
+        time: [0, 1, 2, 3, 20, 21].map(Ns).to_vec(),
+        value: vec![1, 9, 2, 3, 5, 4],
+    };
+    let track = Track {
+        group: String::new(),
+        title: String::new(),
+        sort: TrackSort::Counter,
+        lanes: Vec::new(),
+        counter: Some(counter),
+    };
+    let atlas = Atlas::new(Picture { tracks: vec![track], ..Picture::default() });
+    let points = |from, to| atlas.points(0, Ns(from)..Ns(to), Ns(10));
+    assert_eq!(points(0, 40), [(Ns(1), 9), (Ns(3), 3), (Ns(20), 5), (Ns(21), 4)]);
+    assert_eq!(points(10, 15), [(Ns(3), 3)], "set before, and still so");
+    assert_eq!(atlas.points(7, Ns(0)..Ns(9), Ns(1)), []);
+}

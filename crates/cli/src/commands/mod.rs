@@ -12,6 +12,7 @@ mod counters;
 mod critical_path;
 mod demo;
 mod diff;
+mod flame;
 mod hta;
 mod idle;
 mod inference;
@@ -33,6 +34,7 @@ mod stragglers;
 mod temporal;
 mod throughput;
 mod timeline;
+mod view;
 mod whatif;
 
 use gpuscope_analysis::whatif::NamePattern;
@@ -75,6 +77,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Layers { asked, depth } => layers::run(&asked, depth, console),
         Command::Throughput(asked) => throughput::run(&asked, console),
         Command::Stacks { asked, wanted } => stacks::run(&asked, &wanted, console),
+        Command::Flame { asked, wanted } => flame::run(&asked, &wanted, console),
         Command::OpKernels(asked) => op_kernels::run(&asked, console),
         Command::Ops(asked) => ops::run(&asked, console),
         Command::Memory { asked, series } => memory::run(&asked, series, console),
@@ -90,6 +93,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
             annotations::run(&asked, (gpu, cpu), kernels, console)
         }
         Command::Timeline(asked) => timeline::run(&asked, console),
+        Command::View(wanted) => view::run(&wanted, console),
         Command::Whatif { changes, asked } => whatif::run(&asked, &changes, console),
         Command::Diff { asked, tree: true, .. } => diff::tree(&asked, console),
         Command::Diff { asked, against, fail_on, tree: false } => {

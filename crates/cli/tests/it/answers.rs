@@ -41,6 +41,7 @@ snapshot!(annotations, "annotations");
 snapshot!(phases, "phases");
 snapshot!(layers, "layers");
 snapshot!(stacks, "stacks");
+snapshot!(flame, "flame", "--stacks", "operators");
 snapshot!(collectives, "collectives");
 snapshot!(stragglers, "stragglers");
 snapshot!(annotations_kernels, "annotations", "--cpu", "--kernels");
@@ -149,6 +150,33 @@ fn stacks_for_other_tools() {
     assert_eq!(file["$schema"], "https://www.speedscope.app/file-format-schema.json");
     assert_eq!(file["profiles"][0]["endValue"], 30_000 + 30_000 + 5_000 + 40_000);
     assert_eq!(folder.run(&["stacks", "@rank0.json", "--filter", "("]).exit, 2);
+}
+
+#[test]
+fn flames_in_every_form() {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json());
+    folder.write("before.json", rank(0).to_json());
+    for (file, holds) in [
+        ("x.html", "id=\"flame-data\""),
+        ("x.svg", "<title>all GPU work: "),
+        ("x.collapsed", "cudaLaunchKernel;"),
+        ("x.speedscope.json", "\"profiles\""),
+        ("x.json", "\"command\""),
+        ("x.csv", "total_ns"),
+    ] {
+        let output = format!("@{file}");
+        let ran = folder.run(&["flame", "@rank0.json", "-o", &output]);
+        assert_eq!((ran.exit, ran.err.as_str()), (0, ""), "{file}");
+        assert!(folder.read(file).contains(holds), "{file}");
+    }
+    let same = folder.run(&["flame", "@rank0.json", "--against", "@before.json", "--json"]).json();
+    assert_eq!(
+        same["data"]["before"],
+        serde_json::json!({"total_ns": same["data"]["total_ns"], "own_ns": 0})
+    );
+    assert_eq!(folder.run(&["flame", "@rank0.json", "-o", "@rank0.json"]).exit, 2);
+    assert_eq!(folder.run(&["flame", "@rank0.json", "--against", "@no-such.json"]).exit, 2);
 }
 
 #[test]
@@ -378,6 +406,7 @@ fn help() {
     let folder = Folder::new();
     insta::assert_snapshot!("help", folder.run(&["--help"]).out);
     insta::assert_snapshot!("help_kernels", folder.run(&["kernels", "-h"]).out);
+    insta::assert_snapshot!("help_flame", folder.run(&["flame", "-h"]).out);
     assert_eq!(folder.run(&["--version"]).out, format!("gpuscope {}\n", env!("CARGO_PKG_VERSION")));
 }
 

@@ -174,6 +174,8 @@ fn neither_depth_nor_a_crowded_instant_costs_more_than_its_events() {
         ("layers", "@nested.json"),
         ("stacks", "@nested.json"),
         ("stacks", "@crowd.json"),
+        ("flame", "@nested.json"),
+        ("flame", "@crowd.json"),
     ] {
         let begun = std::time::Instant::now();
         assert_eq!(folder.run(&[command, file, "--json"]).exit, 0);

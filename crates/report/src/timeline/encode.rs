@@ -1,9 +1,10 @@
-//! The picture as bytes: the length of a header, the header as JSON, then columns of whole numbers, each in as many bytes
-//! of seven bits as it needs. Times are differences to the one before, so that most take one or two bytes.
-//! `web/timeline/data.js` reads it.
+//! The picture as bytes: a header, then columns of whole numbers (see [`crate::packing`]). Times are differences to the one
+//! before, so that most take one or two bytes. `web/timeline/data.js` reads it.
 
 use gpuscope_analysis::timeline::{Counter, Lane, Picture, SliceKind};
 use serde_json::json;
+
+use crate::packing::Columns;
 
 pub(super) fn encode(picture: &Picture, left_out: &str) -> Vec<u8> {
     let tracks: Vec<_> = picture
@@ -22,11 +23,8 @@ pub(super) fn encode(picture: &Picture, left_out: &str) -> Vec<u8> {
         "length_ns": picture.length.0, "names": picture.names, "notes": picture.notes,
         "kinds": SliceKind::ALL.map(SliceKind::label), "tracks": tracks, "arrows": picture.arrows.len(),
         "left_out": left_out,
-    })
-    .to_string();
-    let mut columns = Columns { bytes: Vec::new() };
-    columns.bytes.extend((header.len() as u32).to_le_bytes());
-    columns.bytes.extend(header.as_bytes());
+    });
+    let mut columns = Columns::after(&header);
     for track in &picture.tracks {
         track.lanes.iter().for_each(|lane| columns.lane(lane));
         track.counter.iter().for_each(|counter| columns.counter(counter));
@@ -40,20 +38,13 @@ pub(super) fn encode(picture: &Picture, left_out: &str) -> Vec<u8> {
     columns.bytes
 }
 
-struct Columns {
-    bytes: Vec<u8>,
-}
-
 impl Columns {
     fn lane(&mut self, lane: &Lane) {
         let mut end_before = 0;
         for (start, end) in lane.start.iter().zip(&lane.end) {
-            // The last lane of very many takes what has no room elsewhere: it may begin before the last one ended.
-            let start = start.0.max(end_before);
-            let end = end.0.max(start);
-            self.put((start - end_before) as u64);
-            self.put((end - start) as u64);
-            end_before = end;
+            self.put((start.0 - end_before).max(0) as u64);
+            self.put((end.0 - start.0).max(0) as u64);
+            end_before = end.0;
         }
         lane.name.iter().for_each(|name| self.put(u64::from(*name)));
         lane.kind.iter().for_each(|kind| self.put(u64::from(*kind)));
@@ -71,18 +62,5 @@ impl Columns {
             self.put_signed(value.saturating_sub(before));
             before = *value;
         }
-    }
-
-    fn put(&mut self, mut value: u64) {
-        while value >= 128 {
-            self.bytes.push(value as u8 | 128);
-            value >>= 7;
-        }
-        self.bytes.push(value as u8);
-    }
-
-    /// Small numbers of either sign stay small: 0, -1, 1, -2, …
-    fn put_signed(&mut self, value: i64) {
-        self.put(((value << 1) ^ (value >> 63)) as u64);
     }
 }

@@ -1,0 +1,56 @@
+//! `gpuscope view`: the timeline of all events, served on loopback.
+
+use std::process::{Command, Stdio};
+
+use gpuscope_analysis::Timeline;
+use gpuscope_analysis::timeline::Atlas;
+use gpuscope_job::Run;
+use gpuscope_server::ViewServer;
+
+use super::options_of;
+use crate::Console;
+use crate::args::ViewArgs;
+use crate::exit::{Exit, Failure};
+
+pub(crate) fn run(wanted: &ViewArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    let run = Run::open(&wanted.traces, options_of(&wanted.selection, &wanted.reading, console)?)?;
+    let outcome = run.ask(&Timeline { most_slices: Some(usize::MAX) })?;
+    let picture = outcome.answer.picture.unwrap_or_default();
+    let server =
+        ViewServer::bind(Atlas::new(picture), &wanted.traces.join(" "), wanted.port).map_err(|error| {
+            Failure::usage(
+                format!("--port {}: {error}", wanted.port),
+                "leave it out for any port that is free",
+            )
+        })?;
+    let address = server.address();
+    writeln!(console.out, "{address}")?;
+    if console.terminal.watched {
+        writeln!(console.out, "Ctrl+C ends it.")?;
+    }
+    console.out.flush()?;
+    if !wanted.no_open && has_display() {
+        open(&address);
+    }
+    server.serve()?;
+    Ok(Exit::DONE)
+}
+
+fn has_display() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    cfg!(any(target_os = "macos", target_os = "windows")) || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
+}
+
+/// By the system's own program; where that fails, the address is on the screen.
+fn open(address: &str) {
+    let (program, words): (&str, &[&str]) = if cfg!(target_os = "macos") {
+        ("open", &[])
+    } else if cfg!(target_os = "windows") {
+        ("cmd", &["/C", "start", ""])
+    } else {
+        ("xdg-open", &[])
+    };
+    let mut command = Command::new(program);
+    command.args(words).arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let _ = command.spawn();
+}

@@ -1,11 +1,12 @@
 // A report has several views: what was found, the timeline, the flame graph. The address says which one is in sight.
 
 import { byId } from "../lib/dom.js";
+import { isFlame, openFlame } from "../flame/page.js";
 import { openTimeline } from "../timeline/page.js";
 import { isPlace } from "../timeline/state.js";
 
 /** What makes a view come alive, the first time it is looked at. @type {Record<string, () => unknown>} */
-const OPENERS = { timeline: openTimeline };
+const OPENERS = { flame: openFlame, timeline: openTimeline };
 
 export function watchViews() {
   const names = ["report", "timeline", "flame"].filter((name) => document.getElementById(`view-${name}`));
@@ -13,7 +14,7 @@ export function watchViews() {
   let inSight = "report";
   let left = 0;
   const show = () => {
-    const name = names.find((name) => location.hash === `#${name}`) ?? (isPlace(location.hash) ? "timeline" : "report");
+    const name = viewOf(location.hash);
     if (inSight === "report" && name !== "report") left = scrollY;
     for (const other of names) {
       byId(`view-${other}`).hidden = other !== name;
@@ -28,4 +29,10 @@ export function watchViews() {
   };
   addEventListener("hashchange", show);
   show();
+}
+
+/** @param {string} address */
+function viewOf(address) {
+  if (isFlame(address)) return "flame";
+  return isPlace(address) ? "timeline" : "report";
 }

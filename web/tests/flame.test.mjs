@@ -106,7 +106,7 @@ describe("what is drawn", () => {
       const branching = heavy.findIndex((row) => row.length > 1);
       assert.ok(branching >= 0);
       await press(page, "o");
-      assert.equal(await page.textContent("#order"), "In order of time");
+      assert.equal(await page.textContent("#flame-order"), "In order of time");
       const timed = await inRow();
       const names = (row) => row.map(({ name }) => name);
       assert.deepEqual(names(timed[branching]).sort(), names(heavy[branching]).sort());
@@ -119,7 +119,7 @@ describe("what is drawn", () => {
       assert.equal(await root(), 0);
       await press(page, "i");
       assert.ok((await root()) > 100);
-      assert.equal(await page.textContent("#direction"), "Flame");
+      assert.equal(await page.textContent("#flame-direction"), "Flame");
     }));
 });
 
@@ -129,20 +129,20 @@ describe("moving about", () => {
       const heavy = (await boxes(page)).filter(({ row, width }) => row === 4 && width > 0.05)[0];
       const { x, y } = await middle(page, heavy.node);
       await page.mouse.move(x, y);
-      assert.ok((await page.textContent("#said")).startsWith(`${heavy.name} · ${duration(heavy.total)} · `));
+      assert.ok((await page.textContent("#flame-said")).startsWith(`${heavy.name} · ${duration(heavy.total)} · `));
       await page.mouse.click(x, y);
       await drawn(page);
       const zoomed = (await boxes(page)).find(({ node }) => node === heavy.node);
       assert.equal(zoomed.width, 1);
-      const crumbs = await page.$$eval("#crumbs button", (buttons) => buttons.map((button) => button.textContent));
+      const crumbs = await page.$$eval("#flame-crumbs button", (buttons) => buttons.map((button) => button.textContent));
       assert.equal(crumbs.length, 5);
       assert.equal(crumbs[0], "all GPU work");
-      await page.locator("#crumbs button").nth(1).click();
+      await page.locator("#flame-crumbs button").nth(1).click();
       await drawn(page);
-      assert.equal(await page.locator("#crumbs button").count(), 2);
-      await page.click("#reset");
+      assert.equal(await page.locator("#flame-crumbs button").count(), 2);
+      await page.click("#flame-reset");
       await drawn(page);
-      assert.equal(await page.locator("#crumbs button").count(), 1);
+      assert.equal(await page.locator("#flame-crumbs button").count(), 1);
     }));
 
   test("keys go from box to box", () =>
@@ -154,13 +154,13 @@ describe("moving about", () => {
       await press(page, "Enter");
       assert.equal((await boxes(page)).find(({ node }) => node === third).width, 1);
       await press(page, "Backspace");
-      assert.equal(await page.locator("#crumbs button").count(), 3);
+      assert.equal(await page.locator("#flame-crumbs button").count(), 3);
       await press(page, "Escape", "ArrowDown", "ArrowUp");
       assert.equal(await chosen(), 0);
       await press(page, "?");
-      assert.ok(await page.locator("#keys").isVisible());
+      assert.ok(await page.locator("#flame-keys").isVisible());
       await press(page, "Escape");
-      assert.ok(!(await page.locator("#keys").isVisible()));
+      assert.ok(!(await page.locator("#flame-keys").isVisible()));
     }));
 
   test("the address holds zoom, search, order and direction", () =>
@@ -172,8 +172,8 @@ describe("moving about", () => {
       await visit(hash, async (other) => {
         await drawn(other);
         assert.deepEqual(await boxes(other), shown);
-        assert.equal(await other.inputValue("#find"), "gemm");
-        assert.equal(await other.textContent("#direction"), "Flame");
+        assert.equal(await other.inputValue("#flame-find"), "gemm");
+        assert.equal(await other.textContent("#flame-direction"), "Flame");
       });
     }));
 });
@@ -185,14 +185,14 @@ describe("search", () => {
       await page.keyboard.type("GEMM");
       await drawn(page);
       const hits = sum(kernels.filter(({ name }) => /gemm/i.test(name)));
-      const found = await page.textContent("#found");
+      const found = await page.textContent("#flame-found");
       const share = ((hits / sum(kernels)) * 100).toFixed(1);
       assert.ok(found.endsWith(` found · ${duration(hits)} · ${share} %`), found);
     }));
 
   test("what is inside another hit counts once", () =>
-    visit("#find=train.py", async (page) => {
-      const share = Number(/([\d.]+) %/.exec(await page.textContent("#found"))[1]);
+    visit("#flame&find=train.py", async (page) => {
+      const share = Number(/([\d.]+) %/.exec(await page.textContent("#flame-found"))[1]);
       assert.ok(share > 0 && share <= 100, String(share));
     }));
 });
@@ -221,7 +221,7 @@ describe("two runs", () => {
       const same = shown.filter(({ name, kind }) => kind === "compute" && !/elementwise|small/.test(name));
       assert.ok(same.length > 0 && same.every(({ color }) => color === "#B8BEC8"));
       assert.equal(shown[0].before, sum(kernels));
-      await page.click("#widths");
+      await page.click("#flame-widths");
       await drawn(page);
       assert.equal(await page.evaluate(() => gpuscope.weight[0]), sum(kernels));
     }));
@@ -229,14 +229,14 @@ describe("two runs", () => {
 
 describe("the page", () => {
   test("names are text, whatever they hold", () =>
-    browser.visit(hostile, { address: "#find=onerror" }, async (page) => {
+    browser.visit(hostile, { address: "#flame&find=onerror" }, async (page) => {
       const count = events.filter(({ name }) => name === "aten::to").length;
       assert.ok(count > 0);
-      assert.ok(!(await page.textContent("#found")).startsWith("0 found"));
+      assert.ok(!(await page.textContent("#flame-found")).startsWith("0 found"));
       const hit = await page.evaluate(() => [...gpuscope.hits.nodes][0]);
       await page.evaluate((node) => gpuscope.zoom(node), hit);
       await drawn(page);
-      assert.ok((await page.textContent("#said")).startsWith(HOSTILE));
+      assert.ok((await page.textContent("#flame-said")).startsWith(HOSTILE));
       assert.equal(await page.locator("img").count(), 0);
     }));
 

@@ -79,7 +79,7 @@ describe("what is drawn", () => {
       const inSight = ({ start, end }) => start < 42_000_000 && end > 40_000_000;
       const shown = (await cells(page, "stream 7")).filter(inSight);
       const kernels = onStream(7).filter(inSight).sort((a, b) => a.start - b.start);
-      assert.ok(kernels.length > 5, `${kernels.length}`);
+      assert.ok(kernels.length > 3, `${kernels.length}`);
       assert.deepEqual(
         shown.map(({ name, start, end, many }) => ({ name, start, end, many })),
         kernels.map(({ name, start, end }) => ({ name, start, end, many: 1 })),

@@ -10,32 +10,34 @@ mod per_step;
 mod tests;
 
 use gpuscope_table::{Table, Tabular};
-use gpuscope_trace::{Quality, View};
+use gpuscope_trace::{Ns, Quality, View};
 use serde::Serialize;
 
 use crate::analyze::{self, AnalyzeAnswer};
 use crate::bandwidth::BandwidthAnswer;
+use crate::flame::{FlameAnswer, RankPaths};
 use crate::info::{InfoAnswer, RankInfo};
 use crate::launches::LaunchesAnswer;
 use crate::layers::{LayersAnswer, RankLayers};
 use crate::memory::MemoryAnswer;
 use crate::ops::OpsAnswer;
 use crate::queue::QueueAnswer;
-use crate::stacks::{RankStacks, StacksAnswer};
 use crate::timeline::{RankPicture, TimelineAnswer};
-use crate::{Analyze, Bandwidth, Info, Launches, Layers, Memory, Ops, Question, Queue, Stacks, Timeline};
+use crate::{Analyze, Bandwidth, Flame, Info, Launches, Layers, Memory, Ops, Question, Queue, Timeline};
 
 pub use median_step::{MedianStep, StepPart, What};
 pub use numbers::{KeyNumber, Worst};
 
 /// Operators of each rank that a report lists.
 const LISTED_OPERATORS: usize = 100;
+/// Kernels of one call that take less than this are one box of the flame graph.
+const SMALL_KERNELS: Ns = Ns(10_000);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Dossier {
     /// Slices of the timeline, of each rank.
     pub most_slices: usize,
-    /// Nodes of the call tree that take less than this share of a rank's GPU time become part of those above.
+    /// Boxes of the flame graph that take less than this share of GPU time become part of those above.
     pub least_share: f64,
 }
 
@@ -53,7 +55,8 @@ pub struct DossierAnswer {
     pub bandwidth: BandwidthAnswer,
     /// With its course over time, which `analyze` does without.
     pub memory: MemoryAnswer,
-    pub stacks: StacksAnswer,
+    #[serde(skip)]
+    pub flame: FlameAnswer,
     #[serde(skip)]
     pub timeline: TimelineAnswer,
 }
@@ -71,7 +74,7 @@ pub struct Local {
     queue: Vec<crate::queue::StreamQueue>,
     bandwidth: BandwidthAnswer,
     memory: MemoryAnswer,
-    stacks: RankStacks,
+    flame: RankPaths,
     timeline: RankPicture,
 }
 
@@ -88,9 +91,8 @@ impl Dossier {
         Ops { top: Some(LISTED_OPERATORS), ..Ops::default() }
     }
 
-    fn stacks(self, view: View<'_>) -> Stacks {
-        let all: i64 = view.gpu().map(|event| event.dur().0).sum();
-        Stacks { min: (all as f64 * self.least_share) as i64, ..Stacks::default() }
+    fn flame(self) -> Flame {
+        Flame { small: SMALL_KERNELS, least_share: self.least_share, ..Flame::default() }
     }
 
     fn timeline(self) -> Timeline {
@@ -115,7 +117,7 @@ impl Question for Dossier {
             queue: Dossier::queue().local(rank, view),
             bandwidth: BANDWIDTH.local(rank, view),
             memory: MEMORY.local(rank, view),
-            stacks: self.stacks(view).local(rank, view),
+            flame: self.flame().local(rank, view),
             timeline: self.timeline().local(rank, view),
         }
     }
@@ -134,7 +136,7 @@ impl Question for Dossier {
             queue: Dossier::queue().merge(apart.queue),
             bandwidth: BANDWIDTH.merge(apart.bandwidth),
             memory: MEMORY.merge(apart.memory),
-            stacks: Stacks::default().merge(apart.stacks),
+            flame: self.flame().merge(apart.flame).answer(),
             timeline: self.timeline().merge(apart.timeline),
             ..DossierAnswer::default()
         };
@@ -167,7 +169,7 @@ struct Apart {
     queue: Vec<Vec<crate::queue::StreamQueue>>,
     bandwidth: Vec<BandwidthAnswer>,
     memory: Vec<MemoryAnswer>,
-    stacks: Vec<RankStacks>,
+    flame: Vec<RankPaths>,
     timeline: Vec<RankPicture>,
 }
 
@@ -183,7 +185,7 @@ impl Apart {
         self.queue.push(local.queue);
         self.bandwidth.push(local.bandwidth);
         self.memory.push(local.memory);
-        self.stacks.push(local.stacks);
+        self.flame.push(local.flame);
         self.timeline.push(local.timeline);
     }
 }

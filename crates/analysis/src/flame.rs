@@ -35,7 +35,7 @@ pub enum Paths {
     Operators,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Flame {
     pub by: Weight,
     pub paths: Paths,
@@ -43,6 +43,8 @@ pub struct Flame {
     pub max_depth: Option<u32>,
     /// What takes less time in all is no box of its own.
     pub min: Ns,
+    /// Nor is what takes less than this share of all time.
+    pub least_share: f64,
     /// Kernels below one call that take less time than this are one box.
     pub small: Ns,
     /// The run is compared with another: names are those that two versions of a program share.
@@ -87,6 +89,12 @@ pub enum Weighed {
     Size { total_bytes: i64, own_bytes: i64 },
 }
 
+impl Default for Weighed {
+    fn default() -> Weighed {
+        Weighed::new(Weight::default(), 0, 0)
+    }
+}
+
 impl Weighed {
     fn new(by: Weight, total: i64, own: i64) -> Weighed {
         match by {
@@ -108,7 +116,7 @@ impl Weighed {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct FlameAnswer {
     pub by: Weight,
     pub paths: Paths,

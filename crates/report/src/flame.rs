@@ -9,11 +9,19 @@ mod svg;
 
 use std::io::{self, Write};
 
-use gpuscope_analysis::flame::FlameAnswer;
+use gpuscope_analysis::flame::{FlameAnswer, Weight};
 use serde_json::json;
 
-pub use page::FlamePage;
-pub use svg::FlameSvg;
+pub(crate) use page::STYLE;
+
+/// A call tree, and how it is drawn at first.
+#[derive(Clone, Copy, Debug)]
+pub struct FlameGraph<'a> {
+    pub answer: &'a FlameAnswer,
+    pub title: &'a str,
+    pub direction: Direction,
+    pub order: Order,
+}
 
 /// Where boxes grow to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,14 +59,24 @@ pub struct Flame<'a> {
     pub frames: Vec<Frame<'a>>,
 }
 
-impl<'a> Flame<'a> {
-    pub fn of(answer: &'a FlameAnswer, name: &str) -> Flame<'a> {
-        let frames = answer.nodes.iter().map(|node| Frame {
+impl<'a> FlameGraph<'a> {
+    pub fn write_folded(&self, out: impl Write) -> io::Result<()> {
+        write_folded(&[self.frames()], out)
+    }
+
+    pub fn write_speedscope(&self, out: impl Write) -> io::Result<()> {
+        let is_bytes = self.answer.by == Weight::Bytes;
+        let unit = if is_bytes { FlameUnit::Bytes } else { FlameUnit::Nanoseconds };
+        write_speedscope(&[self.frames()], unit, out)
+    }
+
+    fn frames(&self) -> Flame<'a> {
+        let frames = self.answer.nodes.iter().map(|node| Frame {
             name: &node.name,
             depth: node.depth as usize,
             own: node.weight.own(),
         });
-        Flame { name: name.to_owned(), frames: frames.collect() }
+        Flame { name: self.title.to_owned(), frames: frames.collect() }
     }
 }
 

@@ -31,6 +31,12 @@ pub(crate) struct Shell {
     pub inflated: Vec<&'static str>,
 }
 
+/// A view of a page: its elements and its data, by the id of the element that holds it.
+pub(crate) struct Embedded {
+    pub body: String,
+    pub data: (&'static str, String),
+}
+
 /// Colours and type of every page, light and dark.
 const LOOK: &str = include_str!("look.css");
 

@@ -37,13 +37,25 @@ pub fn write(figures: &[Figure], mut out: impl Write) -> io::Result<()> {
     let title = figures.first().map_or("", |figure| &figure.title);
     let mut document = begun(title);
     for figure in figures {
-        let tree = png::tree(&svg::draw(figure, &Dress::FILE))?;
-        let size = size(tree.size().width() * POINTS, tree.size().height() * POINTS)?;
-        let mut page = document.start_page_with(PageSettings::new(size));
-        page.surface().draw_svg(&tree, size, SvgSettings::default());
-        page.finish();
+        add_picture(&mut document, &svg::draw(figure, &Dress::FILE))?;
     }
     out.write_all(&finished(document)?)
+}
+
+/// A picture on a page of its own size.
+pub(crate) fn write_svg(svg: &str, title: &str, mut out: impl Write) -> io::Result<()> {
+    let mut document = begun(title);
+    add_picture(&mut document, svg)?;
+    out.write_all(&finished(document)?)
+}
+
+fn add_picture(document: &mut Document, svg: &str) -> io::Result<()> {
+    let tree = png::tree(svg)?;
+    let size = size(tree.size().width() * POINTS, tree.size().height() * POINTS)?;
+    let mut page = document.start_page_with(PageSettings::new(size));
+    page.surface().draw_svg(&tree, size, SvgSettings::default());
+    page.finish();
+    Ok(())
 }
 
 /// The answer to one question: its figures and tables.

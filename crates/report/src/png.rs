@@ -12,8 +12,12 @@ use crate::fonts;
 /// Pixels for each unit of the drawing: sharp on screens and slides.
 const SCALE: f32 = 2.0;
 
-pub fn write(figures: &[Figure], mut out: impl Write) -> io::Result<()> {
-    let tree = tree(&svg::sheet(figures, &Dress::FILE))?;
+pub fn write(figures: &[Figure], out: impl Write) -> io::Result<()> {
+    write_svg(&svg::sheet(figures, &Dress::FILE), out)
+}
+
+pub(crate) fn write_svg(svg: &str, mut out: impl Write) -> io::Result<()> {
+    let tree = tree(svg)?;
     let size = tree.size().to_int_size();
     let pixels = |length: u32| (length as f32 * SCALE) as u32;
     let mut image = Pixmap::new(pixels(size.width()), pixels(size.height()))

@@ -2,6 +2,7 @@
 //! to see. Pages and paper show the same sections.
 
 use gpuscope_analysis::dossier::DossierAnswer;
+use gpuscope_analysis::flame::FlameAnswer;
 use gpuscope_figure::{Figure, Pictured};
 use gpuscope_table::{Table, Tabular};
 use gpuscope_trace::Ns;
@@ -9,28 +10,29 @@ use gpuscope_trace::Ns;
 use crate::units;
 
 #[derive(Clone, Debug)]
-pub struct Section {
+pub struct Section<'a> {
     /// In addresses: `kernels`.
     pub id: &'static str,
     pub question: &'static str,
     /// What to see; or why there is nothing to see, and how to record it.
     pub says: String,
     pub figures: Vec<Figure>,
+    pub flame: Option<&'a FlameAnswer>,
     pub tables: Vec<Table>,
 }
 
-impl Section {
-    fn new(id: &'static str, question: &'static str, says: String) -> Section {
-        Section { id, question, says, figures: Vec::new(), tables: Vec::new() }
+impl<'a> Section<'a> {
+    fn new(id: &'static str, question: &'static str, says: String) -> Section<'a> {
+        Section { id, question, says, figures: Vec::new(), flame: None, tables: Vec::new() }
     }
 
-    fn drawn(mut self, answer: &impl Pictured) -> Section {
+    fn drawn(mut self, answer: &impl Pictured) -> Section<'a> {
         self.figures.extend(answer.figures().into_iter().filter(|figure| !figure.is_empty()));
         self
     }
 
     /// The tables of these names that have rows.
-    fn listed(mut self, answer: &impl Tabular, names: &[&str]) -> Section {
+    fn listed(mut self, answer: &impl Tabular, names: &[&str]) -> Section<'a> {
         let tables =
             answer.tables().into_iter().filter(|table| names.contains(&table.name) && table.rows() > 0);
         self.tables.extend(tables);
@@ -39,7 +41,7 @@ impl Section {
 }
 
 /// All of a run, in the order in which a person asks.
-pub fn of(dossier: &DossierAnswer) -> Vec<Section> {
+pub fn of(dossier: &DossierAnswer) -> Vec<Section<'_>> {
     vec![
         ranks(dossier),
         kernels(dossier),
@@ -50,10 +52,11 @@ pub fn of(dossier: &DossierAnswer) -> Vec<Section> {
         idle(dossier),
         launches(dossier),
         memory(dossier),
+        calls(dossier),
     ]
 }
 
-fn ranks(dossier: &DossierAnswer) -> Section {
+fn ranks(dossier: &DossierAnswer) -> Section<'_> {
     let answer = &dossier.analyze;
     let step = &answer.step;
     let several = answer.breakdown.ranks.len() > 1;
@@ -72,7 +75,7 @@ fn ranks(dossier: &DossierAnswer) -> Section {
         .listed(&answer.stragglers, &["ranks", "late"])
 }
 
-fn kernels(dossier: &DossierAnswer) -> Section {
+fn kernels(dossier: &DossierAnswer) -> Section<'_> {
     let answer = &dossier.analyze;
     let says = match answer.top_kernels.first() {
         Some(most) => format!(
@@ -89,7 +92,7 @@ fn kernels(dossier: &DossierAnswer) -> Section {
         .listed(&answer.kernels, &["kernels"])
 }
 
-fn operators(dossier: &DossierAnswer) -> Section {
+fn operators(dossier: &DossierAnswer) -> Section<'_> {
     let unlinked = dossier.ops.ranks.iter().map(|rank| rank.unlinked_pct).fold(0.0, f64::max);
     let says = match dossier.ops.ops.first() {
         Some(most) => {
@@ -107,7 +110,7 @@ fn operators(dossier: &DossierAnswer) -> Section {
         .listed(&dossier.ops, &["ops", "categories", "mfu"])
 }
 
-fn layers(dossier: &DossierAnswer) -> Section {
+fn layers(dossier: &DossierAnswer) -> Section<'_> {
     let table = Section::new("layers", "Which layers of the model is that?", String::new())
         .drawn(&dossier.layers)
         .listed(&dossier.layers, &["layers"]);
@@ -120,7 +123,7 @@ fn layers(dossier: &DossierAnswer) -> Section {
     Section { says, ..table }
 }
 
-fn collectives(dossier: &DossierAnswer) -> Section {
+fn collectives(dossier: &DossierAnswer) -> Section<'_> {
     let answer = &dossier.analyze;
     let waited: Ns = answer.collectives.groups.iter().map(|group| group.times.wait_ns).sum();
     let all: Ns = answer.collectives.groups.iter().map(|group| group.times.comm_ns).sum();
@@ -136,7 +139,7 @@ fn collectives(dossier: &DossierAnswer) -> Section {
         .listed(&answer.collectives, &["groups", "summary", "late", "stages", "clocks"])
 }
 
-fn critical_path(dossier: &DossierAnswer) -> Section {
+fn critical_path(dossier: &DossierAnswer) -> Section<'_> {
     let section = Section::new("critical_path", "What held the step up from start to end?", String::new())
         .drawn(&dossier.analyze.critical_path)
         .listed(&dossier.analyze.critical_path, &["bottleneck", "top"]);
@@ -148,7 +151,7 @@ fn critical_path(dossier: &DossierAnswer) -> Section {
     Section { says, ..section }
 }
 
-fn idle(dossier: &DossierAnswer) -> Section {
+fn idle(dossier: &DossierAnswer) -> Section<'_> {
     let devices = &dossier.analyze.idle.devices;
     let idle: Ns = devices.iter().map(|device| device.idle_ns).sum();
     let host: Ns = devices.iter().map(|device| device.host_ns).sum();
@@ -162,7 +165,7 @@ fn idle(dossier: &DossierAnswer) -> Section {
         .listed(&dossier.analyze.idle, &["devices", "host_causes", "host_gaps"])
 }
 
-fn launches(dossier: &DossierAnswer) -> Section {
+fn launches(dossier: &DossierAnswer) -> Section<'_> {
     let says = "Short kernels, slow calls and long delays, and how much work waited in front of each stream.";
     Section::new("launches", "Does the host launch fast enough?", says.to_owned())
         .drawn(&dossier.queue)
@@ -170,7 +173,7 @@ fn launches(dossier: &DossierAnswer) -> Section {
         .listed(&dossier.queue, &["streams"])
 }
 
-fn memory(dossier: &DossierAnswer) -> Section {
+fn memory(dossier: &DossierAnswer) -> Section<'_> {
     let answer = &dossier.analyze.memory;
     let section = Section::new("memory", "What took the memory, and how fast was it copied?", String::new())
         .drawn(&dossier.memory)
@@ -183,4 +186,14 @@ fn memory(dossier: &DossierAnswer) -> Section {
         "What was alive when most memory was taken.".to_owned()
     };
     Section { says, ..section }
+}
+
+fn calls(dossier: &DossierAnswer) -> Section<'_> {
+    let flame = Some(&dossier.flame).filter(|flame| !flame.nodes.is_empty());
+    let says = if flame.is_some() {
+        "Time on the GPU of all ranks together, below the code that launched it: wide boxes are where to look."
+    } else {
+        "There are no GPU events in these traces."
+    };
+    Section { flame, ..Section::new("calls", "Which code launched it?", says.to_owned()) }
 }

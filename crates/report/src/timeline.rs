@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use gpuscope_analysis::timeline::{LeftOut, Picture};
 
-use crate::page_shell::{Script, Shell, packed};
+use crate::page_shell::{Embedded, Script, Shell, packed};
 use crate::units;
 
 pub use served::{Window, window, write_served};
@@ -21,12 +21,7 @@ pub fn write(picture: &Picture, title: &str, out: impl Write) -> io::Result<()> 
     page(embedded(picture, title), title).write(out)
 }
 
-/// A timeline inside a page, which adds [`STYLE`] and a script that opens it.
-pub(crate) struct Embedded {
-    pub body: String,
-    pub data: (&'static str, String),
-}
-
+/// Inside a page, which adds [`STYLE`] and a script that opens it.
 pub(crate) fn embedded(picture: &Picture, title: &str) -> Embedded {
     let left_out = said(picture.left_out);
     with_data(title, &left_out, &encode::encode(picture, &left_out))

@@ -65,6 +65,7 @@ impl<'a> Boxes<'a> {
     fn cut(&mut self, time: &[i64]) {
         let nodes = self.trie.nodes().len();
         let mut shown = vec![true; nodes];
+        let least = self.asked.min.0.max((time[0] as f64 * self.asked.least_share) as i64);
         for i in 1..nodes {
             let node = &self.trie.nodes()[i];
             let parent = node.parent as usize;
@@ -72,7 +73,7 @@ impl<'a> Boxes<'a> {
                 self.now.total[i] > 0 || self.before.as_ref().is_some_and(|before| before.total[i] > 0);
             shown[i] = shown[parent]
                 && has_weight
-                && time[i] >= self.asked.min.0
+                && time[i] >= least
                 && self.asked.max_depth.is_none_or(|most| node.depth <= most);
             if shown[i] {
                 self.children[parent].push(i as NodeId);

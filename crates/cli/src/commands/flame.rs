@@ -7,7 +7,7 @@ use std::path::Path;
 use gpuscope_analysis::Flame;
 use gpuscope_analysis::flame::{FlameAnswer, Paths, RunFlame, Weight};
 use gpuscope_job::{Outcome, Run};
-use gpuscope_report::flame::{self, Direction, FlamePage, FlameSvg, FlameUnit, Order};
+use gpuscope_report::flame::{Direction, FlameGraph, Order};
 use gpuscope_trace::Ns;
 
 use super::options;
@@ -20,7 +20,9 @@ use crate::output::{Output, spare, unwritable, writable};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Drawn {
     Page,
-    Picture,
+    Svg,
+    Png,
+    Pdf,
     Collapsed,
     Speedscope,
 }
@@ -52,7 +54,11 @@ fn named(file: &Path) -> Option<Drawn> {
     if ends(&[".html", ".htm"]) {
         Some(Drawn::Page)
     } else if ends(&[".svg"]) {
-        Some(Drawn::Picture)
+        Some(Drawn::Svg)
+    } else if ends(&[".png"]) {
+        Some(Drawn::Png)
+    } else if ends(&[".pdf"]) {
+        Some(Drawn::Pdf)
     } else if ends(&[".collapsed", ".folded"]) {
         Some(Drawn::Collapsed)
     } else {
@@ -81,6 +87,7 @@ fn answer(
         max_depth: wanted.max_depth,
         min: wanted.min_duration_us.map_or(Ns::ZERO, microseconds),
         small: microseconds(wanted.small_kernels_us),
+        least_share: 0.0,
         compared: wanted.against.is_some(),
     };
     let ask = |traces: &[String]| -> Result<Outcome<RunFlame>, Failure> {
@@ -110,12 +117,13 @@ fn draw(
 ) -> io::Result<()> {
     let direction = if wanted.upwards { Direction::Flame } else { Direction::Icicle };
     let order = if wanted.order == FlameOrder::Time { Order::Time } else { Order::Heavy };
-    let tree = || [flame::Flame::of(answer, title)];
-    let unit = if answer.by == Weight::Bytes { FlameUnit::Bytes } else { FlameUnit::Nanoseconds };
+    let graph = FlameGraph { answer, title, direction, order };
     match drawn {
-        Drawn::Page => FlamePage { title, direction, order }.write(answer, out),
-        Drawn::Picture => FlameSvg { title, direction, order }.write(answer, out),
-        Drawn::Collapsed => flame::write_folded(&tree(), out),
-        Drawn::Speedscope => flame::write_speedscope(&tree(), unit, out),
+        Drawn::Page => graph.write_page(out),
+        Drawn::Svg => graph.write_svg(out),
+        Drawn::Png => graph.write_png(out),
+        Drawn::Pdf => graph.write_pdf(out),
+        Drawn::Collapsed => graph.write_folded(out),
+        Drawn::Speedscope => graph.write_speedscope(out),
     }
 }

@@ -1,6 +1,7 @@
 //! What page and picture of a flame graph have in common: names, units and colours.
 
 use gpuscope_analysis::flame::{FlameAnswer, FlameNode, NodeKind, Weight};
+use gpuscope_figure::Hue;
 use gpuscope_trace::Kind;
 
 use crate::units;
@@ -76,13 +77,13 @@ impl Tone {
         }
     }
 
-    /// The colour with a meaning, if it has one: `web/lib/colors.js` has the same.
-    fn meaning(self) -> Option<[u8; 3]> {
+    /// The colour with a meaning, if it has one.
+    fn meaning(self) -> Option<Hue> {
         match self {
-            Tone::Compute => Some([0x00, 0x72, 0xB2]),
-            Tone::Communication => Some([0xE6, 0x9F, 0x00]),
-            Tone::Copy => Some([0x00, 0x9E, 0x73]),
-            Tone::Memset => Some([0x56, 0xB4, 0xE9]),
+            Tone::Compute => Some(Hue::Compute),
+            Tone::Communication => Some(Hue::Communication),
+            Tone::Copy => Some(Hue::Copy),
+            Tone::Memset => Some(Hue::Memset),
             _ => None,
         }
     }
@@ -99,9 +100,9 @@ const TINTS: [[u8; 3]; 8] = [
     [0xB5, 0xB0, 0x8E],
     [0x98, 0xA6, 0xB8],
 ];
-const SLOWER: [u8; 3] = [0xD5, 0x5E, 0x00];
-const FASTER: [u8; 3] = [0x00, 0x72, 0xB2];
-const EQUAL: [u8; 3] = [0xB8, 0xBE, 0xC8];
+const HEAVIER: Hue = Hue::Critical;
+const LIGHTER: Hue = Hue::Compute;
+const EQUAL: Hue = Hue::Idle;
 /// What changes are mixed from.
 const PALE: u8 = 214;
 /// A smaller change, as a share, is none.
@@ -111,7 +112,7 @@ pub(super) fn color(node: &FlameNode) -> [u8; 3] {
     if let Some(before) = node.before {
         return changed(before.total(), node.weight.total());
     }
-    Tone::of(node).meaning().unwrap_or_else(|| tint(&node.name))
+    Tone::of(node).meaning().map_or_else(|| tint(&node.name), rgb)
 }
 
 /// Towards orange for what became heavier, towards blue for what became lighter.
@@ -119,14 +120,26 @@ fn changed(before: i64, now: i64) -> [u8; 3] {
     let most = before.max(now);
     let change = if most > 0 { (now - before) as f64 / most as f64 } else { 0.0 };
     let towards = if change > LEAST_CHANGE {
-        SLOWER
+        HEAVIER
     } else if change < -LEAST_CHANGE {
-        FASTER
+        LIGHTER
     } else {
-        return EQUAL;
+        return rgb(EQUAL);
     };
     let share = (0.25 + change.abs() * 0.75).min(1.0);
-    towards.map(|full| (f64::from(PALE) + (f64::from(full) - f64::from(PALE)) * share).round() as u8)
+    rgb(towards).map(|full| (f64::from(PALE) + (f64::from(full) - f64::from(PALE)) * share).round() as u8)
+}
+
+/// Of the box around all others.
+pub(super) fn whole() -> [u8; 3] {
+    rgb(EQUAL)
+}
+
+/// Red, green and blue.
+fn rgb(hue: Hue) -> [u8; 3] {
+    let digits = u32::from_str_radix(hue.hex().trim_start_matches('#'), 16).unwrap_or_default();
+    let [_, red, green, blue] = digits.to_be_bytes();
+    [red, green, blue]
 }
 
 /// The same name always has the same colour.

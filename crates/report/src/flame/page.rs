@@ -7,42 +7,41 @@ use gpuscope_analysis::flame::{FlameAnswer, FlameNode, Paths, Weighed, Weight};
 use serde_json::json;
 
 use super::look::{self, Tone};
-use super::{Direction, Order};
+use super::{Direction, FlameGraph, Order};
 use crate::html::escaped;
 use crate::packing::Columns;
-use crate::page_shell::{Script, Shell, packed};
+use crate::page_shell::{Embedded, Script, Shell, packed};
 
 const SCRIPT: &str = include_str!(concat!(env!("OUT_DIR"), "/flame.js"));
-const STYLE: &str = include_str!("page.css");
+pub(crate) const STYLE: &str = include_str!("page.css");
 const BODY: &str = include_str!("page.html");
 
-/// How it is drawn at first.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct FlamePage<'a> {
-    pub title: &'a str,
-    pub direction: Direction,
-    pub order: Order,
-}
-
-impl FlamePage<'_> {
-    pub fn write(&self, flame: &FlameAnswer, out: impl Write) -> io::Result<()> {
-        let body = BODY
-            .replace("{title}", &escaped(self.title))
-            .replace("{what}", &escaped(&what(flame)))
-            .replace("{compared}", if flame.before.is_some() { "" } else { " hidden" });
+impl FlameGraph<'_> {
+    pub fn write_page(&self, out: impl Write) -> io::Result<()> {
+        let Embedded { body, data } = self.embedded();
         let shell = Shell {
             title: format!("{} · flame graph", self.title),
             style: STYLE.to_owned(),
             body,
-            data: vec![("flame-data", packed(&self.encode(flame)))],
+            data: vec![data],
             scripts: vec![Script(SCRIPT)],
             inflated: Vec::new(),
         };
         shell.write(out)
     }
 
+    /// Inside a page, which adds [`STYLE`] and a script that opens it.
+    pub(crate) fn embedded(&self) -> Embedded {
+        let body = BODY
+            .replace("{what}", &escaped(&what(self.answer)))
+            .replace("{compared}", if self.answer.before.is_some() { "" } else { " hidden" })
+            .replace("{title}", &escaped(self.title));
+        Embedded { body, data: ("flame-data", packed(&self.encode())) }
+    }
+
     /// The length of a header, the header as JSON, and columns of whole numbers; `web/flame/tree.js` reads it.
-    fn encode(&self, flame: &FlameAnswer) -> Vec<u8> {
+    fn encode(&self) -> Vec<u8> {
+        let flame = self.answer;
         let mut numbers: HashMap<&str, u64> = HashMap::new();
         let mut names = vec![look::root(flame)];
         for node in &flame.nodes {

@@ -48,7 +48,7 @@ mod drawn {
     use gpuscope_analysis::flame::{FlameAnswer, FlameNode, NodeKind, Paths, Weighed, Weight};
     use gpuscope_trace::Kind;
 
-    use super::super::{Direction, FlamePage, FlameSvg, Order};
+    use super::super::{Direction, FlameGraph, Order};
 
     fn node(name: &str, parent: Option<u32>, depth: u32, total_ns: i64, own_ns: i64) -> FlameNode {
         let kind = if own_ns > 0 { NodeKind::Kernel } else { NodeKind::Operator };
@@ -74,7 +74,7 @@ mod drawn {
 
     fn svg(direction: Direction, order: Order) -> String {
         let mut out = Vec::new();
-        FlameSvg { title: "a < b", direction, order }.write(&answer(), &mut out).unwrap();
+        FlameGraph { answer: &answer(), title: "a < b", direction, order }.write_svg(&mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -112,7 +112,9 @@ mod drawn {
                 && svg.contains("&lt;/script&gt;&lt;b&gt;&amp;")
         );
         let mut page = Vec::new();
-        FlamePage { title: "</script><i>", ..FlamePage::default() }.write(&answer(), &mut page).unwrap();
+        let (direction, order) = (Direction::Flame, Order::Time);
+        let graph = FlameGraph { answer: &answer(), title: "</script><i>", direction, order };
+        graph.write_page(&mut page).unwrap();
         let page = String::from_utf8(page).unwrap();
         assert!(!page.contains("<b>&") && !page.contains("<i>"));
         assert_eq!(page.matches("</script>").count(), 2, "the data and the script");
@@ -123,7 +125,8 @@ mod drawn {
         let nothing =
             FlameAnswer { nodes: Vec::new(), weight: Weighed::Time { total_ns: 0, own_ns: 0 }, ..answer() };
         let mut out = Vec::new();
-        FlameSvg::default().write(&nothing, &mut out).unwrap();
+        let (direction, order) = (Direction::Flame, Order::Time);
+        FlameGraph { answer: &nothing, title: "", direction, order }.write_svg(&mut out).unwrap();
         assert!(String::from_utf8(out).unwrap().contains("all GPU work"));
     }
 }

@@ -3,9 +3,12 @@
 use std::io::{self, Write};
 
 use gpuscope_analysis::dossier::DossierAnswer;
+use gpuscope_analysis::flame::FlameAnswer;
 
 use super::charts::Charts;
 use super::{escaped, first_screen, inputs, quality, shell, tables};
+use crate::chart::svg::Dress;
+use crate::flame::{self, Direction, FlameGraph, Order};
 use crate::page::Page;
 use crate::section::{self, Section};
 use crate::{text, timeline};
@@ -18,8 +21,12 @@ pub fn write(dossier: &DossierAnswer, page: &Page<'_>, out: impl Write) -> io::R
     let mut body = Vec::new();
     let picture = dossier.timeline.picture.as_ref();
     body.extend(b"<nav class=\"views\" aria-label=\"Views\"><b>gpuscope</b><a href=\"#report\">Report</a>");
+    let flame = drawn_flame(&dossier.flame);
     if picture.is_some() {
         body.extend(b"<a href=\"#timeline\">Timeline</a>");
+    }
+    if flame.is_some() {
+        body.extend(b"<a href=\"#flame\">Flame graph</a>");
     }
     body.extend(b"</nav>\n<div id=\"view-report\"><main class=\"column\">\n");
     writeln!(body, "<p class=\"soft\">{}</p>", escaped(&headline))?;
@@ -38,12 +45,24 @@ pub fn write(dossier: &DossierAnswer, page: &Page<'_>, out: impl Write) -> io::R
         writeln!(body, "<div id=\"view-timeline\" hidden>{}</div>", embedded.body)?;
         data.push(embedded.data);
     }
+    if let Some(flame) = flame {
+        let embedded = FlameGraph { title: &headline, ..flame }.embedded();
+        writeln!(body, "<div id=\"view-flame\" hidden>{}</div>", embedded.body)?;
+        data.push(embedded.data);
+    }
     let mut shell = shell("gpuscope report", &body, charts, data);
     shell.style.push_str(timeline::STYLE);
+    shell.style.push_str(flame::STYLE);
     shell.write(out)
 }
 
-fn contents(sections: &[Section], out: &mut impl Write) -> io::Result<()> {
+/// Unless there is nothing to draw.
+fn drawn_flame(answer: &FlameAnswer) -> Option<FlameGraph<'_>> {
+    let graph = FlameGraph { answer, title: "", direction: Direction::Icicle, order: Order::Heavy };
+    (!answer.nodes.is_empty()).then_some(graph)
+}
+
+fn contents(sections: &[Section<'_>], out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"<nav class=\"contents\" aria-label=\"Sections\"><ul>\n")?;
     for section in sections {
         writeln!(out, "<li><a href=\"#{}\">{}</a></li>", section.id, escaped(section.question))?;
@@ -51,8 +70,8 @@ fn contents(sections: &[Section], out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"</ul></nav>\n")
 }
 
-fn write_section(section: &Section, charts: &mut Charts, out: &mut impl Write) -> io::Result<()> {
-    let Section { id, question, says, figures, tables } = section;
+fn write_section(section: &Section<'_>, charts: &mut Charts, out: &mut impl Write) -> io::Result<()> {
+    let Section { id, question, says, figures, flame, tables } = section;
     write!(
         out,
         "<section id=\"{id}\" aria-labelledby=\"{id}-heading\">\n<h2 id=\"{id}-heading\">{}</h2>\n<p>{}</p>\n",
@@ -69,6 +88,13 @@ fn write_section(section: &Section, charts: &mut Charts, out: &mut impl Write) -
             charts.write(figure, out)?;
         }
         out.write_all(b"</details>\n")?;
+    }
+    if let Some(graph) = flame.and_then(drawn_flame) {
+        writeln!(
+            out,
+            "<p><a href=\"#flame\">Open the flame graph</a> to zoom and search.</p>\n<figure>{}</figure>",
+            graph.svg(&Dress::PAGE).0
+        )?;
     }
     for table in tables {
         writeln!(out, "<h3>{}</h3>", escaped(&text::one_line(&table.title)))?;

@@ -6,6 +6,8 @@ use gpuscope_table::Unit;
 
 use super::sheets::{COLUMN, MARGIN, Sheets, Style};
 use super::tables;
+use crate::chart::svg::Dress;
+use crate::flame::{Direction, FlameGraph, Order};
 use crate::page::Page;
 use crate::section::{self, Section};
 use crate::{text, units};
@@ -112,11 +114,16 @@ fn write_finding(number: usize, finding: &Finding, sheets: &mut Sheets) {
     sheets.skip(6.0);
 }
 
-fn write_section(section: &Section, sheets: &mut Sheets) {
+fn write_section(section: &Section<'_>, sheets: &mut Sheets) {
     sheets.heading(section.question, SECTION);
     sheets.paragraph(&section.says, Style::BODY);
     for figure in &section.figures {
         sheets.figure(figure);
+    }
+    if let Some(answer) = section.flame {
+        let graph = FlameGraph { answer, title: "", direction: Direction::Icicle, order: Order::Heavy };
+        sheets.picture(|dress| graph.svg(&Dress { titled: false, ..*dress }));
+        sheets.skip(8.0);
     }
     for table in &section.tables {
         sheets.heading(&text::one_line(&table.title), TABLE);

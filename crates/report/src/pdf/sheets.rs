@@ -146,20 +146,24 @@ impl Sheets {
         }
     }
 
-    /// As wide as the column, whole on one page.
+    /// With what it says, in words.
     pub(super) fn figure(&mut self, figure: &Figure) {
-        let dress = Dress { width: PICTURE_WIDTH, ..Dress::FILE };
-        let (svg, drawn) = svg::sized(figure, &dress);
+        self.picture(|dress| svg::sized(figure, dress));
+        if !figure.summary.is_empty() {
+            self.indented(&figure.summary, 0.0, Style::SOFT);
+        }
+        self.skip(8.0);
+    }
+
+    /// As wide as the column, whole on one page: what is drawn, and how high it is.
+    pub(super) fn picture(&mut self, draw: impl FnOnce(&Dress) -> (String, f64)) {
+        let (svg, drawn) = draw(&Dress { width: PICTURE_WIDTH, ..Dress::FILE });
         let most = BOTTOM - MARGIN - 2.0 * Style::SOFT.line();
         let scale = (COLUMN / PICTURE_WIDTH).min(most / drawn);
         let (width, height) = (PICTURE_WIDTH * scale, drawn * scale);
         self.need(height + Style::SOFT.line());
         self.mark(Mark::Picture { x: MARGIN, y: self.y, width, height, svg });
         self.skip(height);
-        if !figure.summary.is_empty() {
-            self.indented(&figure.summary, 0.0, Style::SOFT);
-        }
-        self.skip(8.0);
     }
 
     /// What it is, and which page of how many.

@@ -87,13 +87,19 @@ impl Columns {
             self.put((cell.end - cell.start).0 as u64);
             end_before = cell.end.0;
         }
-        cells.iter().for_each(|cell| self.put(u64::from(cell.count)));
+        for cell in cells {
+            self.put(u64::from(cell.count));
+        }
         // Of a slice alone, how long it took is known.
         for cell in cells.iter().filter(|cell| cell.count > 1) {
             self.put(cell.busy.0 as u64);
         }
-        cells.iter().for_each(|cell| self.put(u64::from(lane.name[cell.longest as usize])));
-        cells.iter().for_each(|cell| self.put(u64::from(lane.kind[cell.longest as usize])));
+        for cell in cells {
+            self.put(u64::from(lane.name[cell.longest as usize]));
+        }
+        for cell in cells {
+            self.put(u64::from(lane.kind[cell.longest as usize]));
+        }
         let mut before = 0;
         for cell in cells {
             let number = i64::from(first + cell.longest);

@@ -5,9 +5,11 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use gpuscope_analysis::dossier::DossierAnswer;
+use gpuscope_figure::{Figure, Pictured};
 use gpuscope_job::{InputInfo, Outcome};
+use gpuscope_report::chart::svg::{self, Dress};
 use gpuscope_report::terminal::{self, Style};
-use gpuscope_report::{Envelope, Input, Page, columns, csv, html, markdown, parquet, pdf, places, xlsx};
+use gpuscope_report::{Envelope, Input, Page, columns, csv, html, markdown, parquet, pdf, places, png, xlsx};
 use gpuscope_table::{Table, Tabular, Unit};
 use serde::Serialize;
 
@@ -25,6 +27,14 @@ enum Format {
     Parquet,
     Pdf,
     Xlsx,
+    Svg,
+    Png,
+}
+
+impl Format {
+    fn is_picture(self) -> bool {
+        matches!(self, Format::Svg | Format::Png)
+    }
 }
 
 /// Where to, and how; checked before anything is read.
@@ -36,11 +46,26 @@ pub(crate) struct Output<'a> {
     is_folder: bool,
     explain: bool,
     table: Option<&'a str>,
+    /// Tables that hold a course over time point by point are left out: a chart shows it.
+    without_points: bool,
     color: Color,
 }
 
 impl<'a> Output<'a> {
+    /// For answers that are tables.
     pub(crate) fn new(args: &'a OutputArgs) -> Result<Output<'a>, Failure> {
+        let output = Output::with_charts(args)?;
+        match output.file {
+            Some(file) if output.format.is_picture() => Err(Failure::usage(
+                format!("-o {}: there is no chart of this answer", file.display()),
+                "use .html or .pdf for its tables; gpuscope plot --list names all charts",
+            )),
+            _ => Ok(output),
+        }
+    }
+
+    /// For answers that can be drawn, too.
+    pub(crate) fn with_charts(args: &'a OutputArgs) -> Result<Output<'a>, Failure> {
         let file = args.output.as_deref();
         let is_folder = file.is_some_and(is_folder);
         if let Some(file) = file {
@@ -61,7 +86,18 @@ impl<'a> Output<'a> {
             ));
         }
         let OutputArgs { explain, color, .. } = *args;
-        Ok(Output { format, file, is_folder, explain, table: args.table.as_deref(), color })
+        let table = args.table.as_deref();
+        Ok(Output { format, file, is_folder, explain, table, without_points: false, color })
+    }
+
+    /// Whether charts are part of what is written.
+    pub(crate) fn draws(&self) -> bool {
+        let is_page = matches!(self.format, Format::Html | Format::Pdf);
+        (is_page || self.format.is_picture()) && !self.explain && self.table.is_none()
+    }
+
+    pub(crate) fn without_points(self) -> Output<'a> {
+        Output { without_points: true, ..self }
     }
 
     /// Refuses to write over a file that is an input.
@@ -73,6 +109,31 @@ impl<'a> Output<'a> {
         &self,
         command: &str,
         outcome: &Outcome<A>,
+        console: &mut Console<'_>,
+    ) -> Result<(), Failure> {
+        self.write_with(command, outcome, &[], console)
+    }
+
+    /// With the answer's charts, where there is room for them.
+    pub(crate) fn write_drawn<A: Serialize + Tabular + Pictured>(
+        &self,
+        command: &str,
+        outcome: &Outcome<A>,
+        console: &mut Console<'_>,
+    ) -> Result<(), Failure> {
+        let mut figures = if self.draws() { outcome.answer.figures() } else { Vec::new() };
+        // A picture says so if there is nothing to see; a page has its tables.
+        if !self.format.is_picture() {
+            figures.retain(|figure| !figure.is_empty());
+        }
+        self.write_with(command, outcome, &figures, console)
+    }
+
+    fn write_with<A: Serialize + Tabular>(
+        &self,
+        command: &str,
+        outcome: &Outcome<A>,
+        figures: &[Figure],
         console: &mut Console<'_>,
     ) -> Result<(), Failure> {
         let style = self.style(console);
@@ -91,14 +152,14 @@ impl<'a> Output<'a> {
             tables = vec![columns::explain(&tables)];
         }
         let Some(path) = self.file else {
-            return Ok(self.draw(command, outcome, &tables, style, &mut console.out)?);
+            return Ok(self.draw(command, outcome, (&tables, figures), style, &mut console.out)?);
         };
         if self.is_folder {
             return self.write_folder(path, &tables);
         }
         let write = || {
             let mut file = BufWriter::new(File::create(path)?);
-            self.draw(command, outcome, &tables, style, &mut file)?;
+            self.draw(command, outcome, (&tables, figures), style, &mut file)?;
             file.flush()
         };
         write().map_err(|source| unwritable(path, source))
@@ -165,6 +226,7 @@ impl<'a> Output<'a> {
     /// The tables asked for: all, or the one named.
     fn tables<A: Tabular>(&self, command: &str, answer: &A) -> Result<Vec<Table>, Failure> {
         let mut tables = answer.tables();
+        tables.retain(|table| !self.without_points || !table.name.ends_with("series"));
         let Some(wanted) = self.table else { return Ok(tables) };
         let names: Vec<&str> = tables.iter().map(|table| table.name).collect();
         let missing = Failure::usage(
@@ -179,7 +241,7 @@ impl<'a> Output<'a> {
         &self,
         command: &str,
         outcome: &Outcome<A>,
-        tables: &[Table],
+        (tables, figures): (&[Table], &[Figure]),
         style: Style,
         out: &mut dyn Write,
     ) -> io::Result<()> {
@@ -191,7 +253,7 @@ impl<'a> Output<'a> {
             inputs: inputs(&outcome.inputs),
             quality: &outcome.quality,
             tables: shown,
-            figures: &[],
+            figures,
         };
         match self.format {
             Format::Table if only_quality => terminal::write_findings(&page, style, out),
@@ -205,6 +267,8 @@ impl<'a> Output<'a> {
             Format::Parquet => tables.first().map_or(Ok(()), |table| parquet::write(table, out)),
             Format::Pdf => pdf::write_page(&page, out),
             Format::Xlsx => xlsx::write(&Page { tables, ..page }, out),
+            Format::Svg => out.write_all(svg::sheet(figures, &Dress::FILE).as_bytes()),
+            Format::Png => png::write(figures, out),
         }
     }
 }
@@ -290,9 +354,11 @@ fn by_extension(file: &Path) -> Result<Format, Failure> {
         Some("parquet") => Ok(Format::Parquet),
         Some("pdf") => Ok(Format::Pdf),
         Some("xlsx") => Ok(Format::Xlsx),
+        Some("svg") => Ok(Format::Svg),
+        Some("png") => Ok(Format::Png),
         _ => Err(Failure::usage(
             format!("-o {}: the extension says no format that can be written", file.display()),
-            "use .json, .csv, .parquet, .xlsx, .html, .pdf or .md, or add --json or --csv",
+            "use .json, .csv, .parquet, .xlsx, .html, .pdf, .svg, .png or .md, or add --json or --csv",
         )),
     }
 }

@@ -4,14 +4,7 @@ use super::*;
 use crate::testing::{Sample, trace};
 
 fn asked() -> Flame {
-    Flame {
-        by: Weight::Gpu,
-        paths: Paths::Python,
-        max_depth: None,
-        min: Ns::ZERO,
-        small: Ns::ZERO,
-        compared: false,
-    }
+    Flame::default()
 }
 
 /// A step in which a module's operator launches a long kernel, and another operator small ones.
@@ -111,6 +104,9 @@ fn what_is_light_or_deep_is_part_of_what_is_above() {
     let light = sample(4, 40).build().ask(&Flame { min: Ns(10), ..asked() }).answer();
     assert_eq!(lines(&light).last().map(String::as_str), Some("----cudaLaunchKernel 12 12"));
     assert_eq!(light.weight, Weighed::Time { total_ns: 57, own_ns: 5 });
+    // Of 57 ns that is a little more than 10.
+    let least_share = Flame { least_share: 0.18, ..asked() };
+    assert_eq!(sample(4, 40).build().ask(&least_share).answer(), light);
     let shallow = sample(4, 40).build().ask(&Flame { max_depth: Some(2), ..asked() }).answer();
     assert_eq!(lines(&shallow)[..2], ["thread 52 0", "-ProfilerStep 52 52"]);
 }
@@ -121,7 +117,7 @@ fn own_weights_always_add_up_to_the_whole() {
     for by in [Weight::Gpu, Weight::Host, Weight::Bytes] {
         for paths in [Paths::Python, Paths::Modules, Paths::Operators] {
             for (max_depth, min, small) in cuts {
-                let flame = Flame { by, paths, max_depth, min: Ns(min), small: Ns(small), compared: false };
+                let flame = Flame { by, paths, max_depth, min: Ns(min), small: Ns(small), ..asked() };
                 let answer = sample(5, 40).build().ask(&flame).answer();
                 let own: i64 = answer.nodes.iter().map(|node| node.weight.own()).sum();
                 assert_eq!(own + answer.weight.own(), answer.weight.total(), "{flame:?}");

@@ -2,11 +2,14 @@
 
 use gpuscope_analysis::Bandwidth;
 
-use super::answer;
+use super::{ask, options, with_course};
 use crate::Console;
 use crate::args::Asked;
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(asked: &Asked, series: bool, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    answer("bandwidth", &Bandwidth { series }, asked, console)
+    let (series, output) = with_course(asked, series)?;
+    let outcome = ask(&Bandwidth { series }, asked, options(asked, console)?, &output)?;
+    output.write_drawn("bandwidth", &outcome, console)?;
+    Ok(Exit::DONE)
 }

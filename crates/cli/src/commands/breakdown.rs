@@ -2,7 +2,7 @@
 
 use gpuscope_analysis::Breakdown;
 
-use super::answer;
+use super::answer_drawn;
 use crate::Console;
 use crate::args::Asked;
 use crate::exit::{Exit, Failure};
@@ -17,5 +17,5 @@ pub(crate) fn run(
         Some(us) => question.micro_idle_us(us),
         None => question,
     };
-    answer("breakdown", &question, asked, console)
+    answer_drawn("breakdown", &question, asked, console)
 }

@@ -2,7 +2,7 @@
 
 use gpuscope_analysis::Collectives;
 
-use super::answer;
+use super::answer_drawn;
 use crate::Console;
 use crate::args::Asked;
 use crate::exit::{Exit, Failure};
@@ -12,5 +12,5 @@ pub(crate) fn run(
     gpus_per_node: Option<u32>,
     console: &mut Console<'_>,
 ) -> Result<Exit, Failure> {
-    answer("collectives", &Collectives { gpus_per_node }, asked, console)
+    answer_drawn("collectives", &Collectives { gpus_per_node }, asked, console)
 }

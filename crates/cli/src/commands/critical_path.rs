@@ -8,7 +8,7 @@ use gpuscope_job::convert::{Addition, Conversion, convert};
 use gpuscope_job::{JobOptions, Run};
 
 use super::convert::{destination, is_trace_name};
-use super::{answer, options};
+use super::{answer_drawn, options};
 use crate::Console;
 use crate::args::{Asked, OutputArgs};
 use crate::exit::{Exit, Failure};
@@ -29,7 +29,7 @@ pub(crate) fn run(
     let question = CriticalPath { window };
     match asked.output.output.as_deref().filter(|file| is_trace_name(file) && !asked.output.json) {
         Some(file) => overlay(question, file, asked, console),
-        None => answer("critical-path", &question, asked, console),
+        None => answer_drawn("critical-path", &question, asked, console),
     }
 }
 

@@ -20,7 +20,7 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     // Better said before the traces are read than after.
     let gate = fail_on.map(gate).transpose()?;
-    let output = Output::new(&asked.output)?;
+    let output = Output::with_charts(&asked.output)?;
     let mut outcome = match (asked.traces.as_slice(), against, asked.selection.rank) {
         (_, Some(against), Some(rank)) => of_ranks(asked, rank, against, &output, console)?,
         ([before, after], _, _) => of_runs(asked, [before, after], &output, console)?,
@@ -33,7 +33,7 @@ pub(crate) fn run(
         }
     };
     outcome.answer.gate = gate.map(|gate| gate.judge(&outcome.answer.metrics()));
-    output.write("diff", &outcome, console)?;
+    output.write_drawn("diff", &outcome, console)?;
     let Some(verdict) = outcome.answer.gate.filter(|verdict| verdict.failed) else { return Ok(Exit::DONE) };
     if asked.output.output.is_some() {
         for clause in verdict.clauses.iter().filter(|clause| clause.holds) {

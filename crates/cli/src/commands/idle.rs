@@ -3,7 +3,7 @@
 use gpuscope_analysis::Idle;
 use gpuscope_trace::Ns;
 
-use super::answer;
+use super::answer_drawn;
 use crate::Console;
 use crate::args::Asked;
 use crate::exit::{Exit, Failure};
@@ -14,5 +14,5 @@ pub(crate) fn run(
     console: &mut Console<'_>,
 ) -> Result<Exit, Failure> {
     let question = Idle { threshold: Ns::from_fractional_us(consecutive_kernel_delay_us) };
-    answer("idle", &question, asked, console)
+    answer_drawn("idle", &question, asked, console)
 }

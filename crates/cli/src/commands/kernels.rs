@@ -2,7 +2,7 @@
 
 use gpuscope_analysis::Kernels;
 
-use super::answer;
+use super::answer_drawn;
 use crate::Console;
 use crate::args::Asked;
 use crate::exit::{Exit, Failure};
@@ -14,5 +14,5 @@ pub(crate) fn run(
     exclude_memory: bool,
     console: &mut Console<'_>,
 ) -> Result<Exit, Failure> {
-    answer("kernels", &Kernels { num_kernels, duration_ratio, exclude_memory }, asked, console)
+    answer_drawn("kernels", &Kernels { num_kernels, duration_ratio, exclude_memory }, asked, console)
 }

@@ -3,14 +3,13 @@
 use gpuscope_analysis::Memory;
 use gpuscope_trace::{Code, Quality};
 
-use super::{ask, options};
+use super::{ask, options, with_course};
 use crate::Console;
 use crate::args::Asked;
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
 
 pub(crate) fn run(asked: &Asked, series: bool, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output)?;
+    let (series, output) = with_course(asked, series)?;
     let mut options = options(asked, console)?;
     // Memory timelines lie beside the traces and hold nothing else.
     options.keep_host_only = true;
@@ -21,6 +20,6 @@ pub(crate) fn run(asked: &Asked, series: bool, console: &mut Console<'_>) -> Res
                        export_memory_timeline";
         outcome.quality.push(Quality::new(Code::NoMemoryEvents, 0, message));
     }
-    output.write("memory", &outcome, console)?;
+    output.write_drawn("memory", &outcome, console)?;
     Ok(Exit::DONE)
 }

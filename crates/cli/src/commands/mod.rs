@@ -39,6 +39,7 @@ mod whatif;
 
 use gpuscope_analysis::whatif::NamePattern;
 use gpuscope_analysis::{Patterns, Question, Queue};
+use gpuscope_figure::Pictured;
 use gpuscope_job::{JobOptions, Outcome, Run};
 use gpuscope_trace::{Criteria, KindRules, Ns, StepMarker};
 use gpuscope_work::Models;
@@ -119,6 +120,29 @@ fn answer<Q: Question>(
     let outcome = ask(question, asked, options(asked, console)?, &output)?;
     output.write(command, &outcome, console)?;
     Ok(Exit::DONE)
+}
+
+/// The same for an answer that can be drawn: pages and paper get its charts, and it can be a picture.
+fn answer_drawn<Q: Question>(
+    command: &str,
+    question: &Q,
+    asked: &Asked,
+    console: &mut Console<'_>,
+) -> Result<Exit, Failure>
+where
+    Q::Answer: Pictured,
+{
+    let output = Output::with_charts(&asked.output)?;
+    let outcome = ask(question, asked, options(asked, console)?, &output)?;
+    output.write_drawn(command, &outcome, console)?;
+    Ok(Exit::DONE)
+}
+
+/// Where charts show a course over time: whether it has to be found out, and where to the answer goes.
+fn with_course(asked: &Asked, series: bool) -> Result<(bool, Output<'_>), Failure> {
+    let output = Output::with_charts(&asked.output)?;
+    let only_drawn = output.draws() && !series;
+    Ok(if only_drawn { (true, output.without_points()) } else { (series, output) })
 }
 
 /// Reads the traces, once it is clear that the answer has a place to go.

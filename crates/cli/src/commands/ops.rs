@@ -5,7 +5,7 @@ use gpuscope_analysis::ops::{self, Limits, PerStep};
 use gpuscope_trace::Ns;
 use gpuscope_work::gpus::{self, Peaks, Recognised};
 
-use super::{answer, models};
+use super::{answer_drawn, models};
 use crate::Console;
 use crate::args::{By, OpsArgs, WorkArgs};
 use crate::exit::{Exit, Failure};
@@ -28,7 +28,7 @@ pub(crate) fn run(asked: &OpsArgs, console: &mut Console<'_>) -> Result<Exit, Fa
         limits: limits(&asked.work)?,
         per_step: PerStep { model_flops: asked.work.model_flops, tokens: asked.work.tokens_per_step },
     };
-    answer("ops", &question, &asked.asked, console)
+    answer_drawn("ops", &question, &asked.asked, console)
 }
 
 /// What the user says of the GPU.

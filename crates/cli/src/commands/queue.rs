@@ -2,11 +2,14 @@
 
 use gpuscope_analysis::Queue;
 
-use super::answer;
+use super::{ask, options, with_course};
 use crate::Console;
 use crate::args::Asked;
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(asked: &Asked, queue: Queue, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    answer("queue", &queue, asked, console)
+    let (series, output) = with_course(asked, queue.series)?;
+    let outcome = ask(&Queue { series, ..queue }, asked, options(asked, console)?, &output)?;
+    output.write_drawn("queue", &outcome, console)?;
+    Ok(Exit::DONE)
 }

@@ -2,11 +2,11 @@
 
 use gpuscope_analysis::Temporal;
 
-use super::answer;
+use super::answer_drawn;
 use crate::Console;
 use crate::args::Asked;
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    answer("temporal", &Temporal, asked, console)
+    answer_drawn("temporal", &Temporal, asked, console)
 }

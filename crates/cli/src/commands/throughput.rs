@@ -3,7 +3,7 @@
 use gpuscope_analysis::Throughput;
 use gpuscope_analysis::throughput::PerStep;
 
-use super::{answer, models};
+use super::{answer_drawn, models};
 use crate::Console;
 use crate::args::ThroughputArgs;
 use crate::exit::{Exit, Failure};
@@ -14,5 +14,5 @@ pub(crate) fn run(asked: &ThroughputArgs, console: &mut Console<'_>) -> Result<E
         models: asked.models.as_deref().map(models).transpose()?,
         per_step: PerStep { tokens: asked.tokens_per_step, samples: asked.samples_per_step },
     };
-    answer("throughput", &question, &asked.asked, console)
+    answer_drawn("throughput", &question, &asked.asked, console)
 }

@@ -65,10 +65,10 @@ impl FlameGraph<'_> {
                 escaped(&heading)
             );
         }
-        let root = look::root(flame);
-        let root = Drawn { left: 0.0, width: room, row: 0, fill: look::whole(), name: &root, said: whole };
+        let all = look::root(flame);
+        let all = Drawn { left: 0.0, width: room, row: 0, fill: look::whole(), name: &all, said: whole };
         let below = boxes.iter().map(|placed| self.drawn(placed, &flame.nodes[placed.node]));
-        for drawn in std::iter::once(root).chain(below) {
+        for drawn in std::iter::once(all).chain(below) {
             let row = match self.direction {
                 Direction::Icicle => drawn.row,
                 Direction::Flame => rows - 1 - drawn.row,

@@ -39,7 +39,7 @@ pub(super) fn of(
                 line
             }
             Data::Points { x: xs, y: ys, sizes } => points((xs, ys), sizes, largest, (x, y)),
-            Data::Cells { values, unit } => cells(panel, series, values, *unit),
+            Data::Cells { values, unit } => cells(panel, series, values, *unit, place),
             Data::Stretches { lanes, from, to } => {
                 let lengths: Vec<f64> = from.iter().zip(to).map(|(from, to)| to - from).collect();
                 json!({
@@ -51,7 +51,9 @@ pub(super) fn of(
         };
         trace["name"] = json!(plain(&series.name));
         trace["legendgroup"] = trace["name"].clone();
-        let first = !series.name.is_empty() && !named.contains(&series.name);
+        // A heat map has its scale.
+        let is_listed = !series.name.is_empty() && !matches!(series.data, Data::Cells { .. });
+        let first = is_listed && !named.contains(&series.name);
         trace["showlegend"] = json!(first);
         if first {
             named.push(series.name.clone());
@@ -165,7 +167,7 @@ fn points((xs, ys): (&[f64], &[f64]), sizes: &[f64], largest: f64, (x, y): (&Mea
     })
 }
 
-fn cells(panel: &Panel, series: &Series, values: &[Option<f64>], unit: Unit) -> Value {
+fn cells(panel: &Panel, series: &Series, values: &[Option<f64>], unit: Unit, place: &Place) -> Value {
     let columns = panel.x.names().map_or(1, <[String]>::len).max(1);
     let largest = values.iter().flatten().copied().fold(0.0, f64::max);
     let shown = Shown::for_largest(unit, largest);
@@ -176,7 +178,11 @@ fn cells(panel: &Panel, series: &Series, values: &[Option<f64>], unit: Unit) -> 
         "type": "heatmap", "z": rows, "xgap": 1, "ygap": 1,
         "x": (0..columns).collect::<Vec<_>>(), "y": (0..rows.len()).collect::<Vec<_>>(),
         "colorscale": [[0, faded(series.hue.hex())], [1, series.hue.hex()]],
-        "colorbar": {"title": {"text": plain(&shown.heading(&series.name))}, "thickness": 12},
+        // Beside its own panel.
+        "colorbar": {
+            "title": {"text": plain(&shown.heading(&series.name)), "side": "right"}, "thickness": 12,
+            "x": place.x.1, "y": f64::midpoint(place.y.0, place.y.1), "len": place.y.1 - place.y.0,
+        },
     })
 }
 

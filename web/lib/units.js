@@ -3,7 +3,7 @@
 /** @type {ReadonlyArray<readonly [string, number]>} */
 const TIMES = [["ns", 1], ["µs", 1e3], ["ms", 1e6], ["s", 1e9]];
 /** @type {ReadonlyArray<readonly [string, number]>} */
-const SIZES = [["B", 1], ["kB", 1e3], ["MB", 1e6], ["GB", 1e9], ["TB", 1e12]];
+const SIZES = [["B", 1], ["KiB", 2 ** 10], ["MiB", 2 ** 20], ["GiB", 2 ** 30], ["TiB", 2 ** 40]];
 
 /** Four digits that count. @param {number} value */
 export function digits(value) {

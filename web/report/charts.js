@@ -43,6 +43,7 @@ export function watchCharts() {
     { rootMargin: "200px" },
   );
   charts.forEach((chart) => observer.observe(chart));
+  document.querySelectorAll(".turns").forEach(takeTurns);
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", async () => {
     const { relayout } = await plotly();
     for (const drawn of document.querySelectorAll(".js-plotly-plot")) {
@@ -51,16 +52,30 @@ export function watchCharts() {
   });
 }
 
+/** Of charts that are alike, the one that was picked is in sight. @param {Element} group */
+function takeTurns(group) {
+  const charts = /** @type {HTMLElement[]} */ ([...group.querySelectorAll("figure")]);
+  const select = group.querySelector("select");
+  select?.addEventListener("change", () => {
+    const height = charts.find((chart) => !chart.hidden)?.offsetHeight ?? 0;
+    charts.forEach((chart, i) => (chart.hidden = i !== select.selectedIndex));
+    const chosen = charts[select.selectedIndex];
+    // What is below does not jump.
+    chosen.style.minHeight = `${height}px`;
+  });
+}
+
 /** @param {HTMLElement} chart */
 async function takeOver(chart) {
   const [library, all] = await Promise.all([plotly(), figures()]);
   const plot = all[chart.dataset.figure ?? ""];
+  if (!plot) return;
   const svg = chart.querySelector("svg");
-  if (!plot || !svg) return;
   const place = document.createElement("div");
-  const height = svg.getBoundingClientRect().height;
-  place.style.height = `${Math.max(height, 260)}px`;
-  svg.replaceWith(place);
+  const height = svg?.getBoundingClientRect().height ?? parseFloat(chart.style.minHeight) - 40;
+  place.style.height = `${Math.max(height || 0, 260)}px`;
+  if (svg) svg.replaceWith(place);
+  else chart.append(place);
   await library.newPlot(place, plot.data, dress(plot.layout), {
     responsive: true,
     displaylogo: false,
@@ -80,7 +95,7 @@ function dress(layout) {
     font: { family: "system-ui, sans-serif", size: 12, color: colors.ink },
     margin: { l: 60, r: 20, t: 30, b: 45 },
     hoverlabel: { align: "left" },
-    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0 },
+    legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, ...layout.legend },
     transition: { duration: 0 },
   };
   for (const key of Object.keys(layout).filter((key) => /^[xy]axis/.test(key))) {

@@ -1,6 +1,7 @@
 // Tables that can be sorted, searched and taken along as CSV. Without this script they are whole and readable.
 
 import { element } from "../lib/dom.js";
+import { grouped } from "../lib/units.js";
 
 const FIRST_ROWS = 10;
 
@@ -37,7 +38,15 @@ export function enliven(table) {
   controls.append(csv);
   table.parentElement?.before(controls);
   sortable(table, rows, show);
+  body.addEventListener("pointerover", ({ target }) => tellExactly(table, target));
   show();
+}
+
+/** A number that is rounded is whole when pointed at. @param {HTMLTableElement} table @param {EventTarget | null} target */
+function tellExactly(table, target) {
+  const cell = target instanceof Element ? target.closest("td") : null;
+  const unit = cell && table.tHead?.rows[0].cells[cell.cellIndex].dataset.unit;
+  if (unit && cell.dataset.value && !cell.title) cell.title = `${grouped(Number(cell.dataset.value))} ${unit}`;
 }
 
 /**

@@ -177,7 +177,7 @@ impl Measure {
     fn show(self, value: i128) -> String {
         let scales: &[(i128, &str)] = match self {
             Measure::Ns => &[(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")],
-            Measure::Bytes => &[(1_000_000_000, "GB"), (1_000_000, "MB"), (1_000, "kB"), (1, "B")],
+            Measure::Bytes => &[(1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"), (1, "B")],
             Measure::Count => &[(1, "")],
         };
         let fits = scales.iter().find(|(scale, _)| value.abs() >= *scale);

@@ -18,6 +18,7 @@ mod doing;
 pub mod dossier;
 mod durations;
 mod engine;
+mod few_ranks;
 pub mod findings;
 pub mod flame;
 pub mod gate;

@@ -7,7 +7,9 @@ pub(crate) fn time(time: Ns) -> String {
 }
 
 pub(crate) fn bytes(bytes: i64) -> String {
-    scaled(bytes as f64, &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)])
+    let size = |power: u32| (1_u64 << (10 * power)) as f64;
+    let units = [("B", 1.0), ("KiB", size(1)), ("MiB", size(2)), ("GiB", size(3)), ("TiB", size(4))];
+    scaled(bytes as f64, &units)
 }
 
 fn scaled(value: f64, units: &[(&str, f64)]) -> String {
@@ -31,7 +33,7 @@ mod tests {
     fn three_digits_are_enough() {
         assert_eq!(time(Ns(1_234_567)), "1.23 ms");
         assert_eq!(time(Ns(0)), "0 ns");
-        assert_eq!(bytes(85_029_158_912), "85.0 GB");
+        assert_eq!(bytes(85_029_158_912), "79.2 GiB");
         assert_eq!(time(Ns(157_700_000)), "158 ms");
     }
 }

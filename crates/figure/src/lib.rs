@@ -74,6 +74,20 @@ impl Figure {
     }
 }
 
+/// Of figures with one name, such as pies of each rank, paper and pictures hold so many.
+const MOST_ALIKE: usize = 8;
+
+/// Those that are drawn where none can be picked.
+pub fn on_paper(figures: &[Figure]) -> impl Iterator<Item = &Figure> {
+    let is_among_first =
+        |i: usize, name: &str| figures[..i].iter().filter(|before| before.name == name).count() < MOST_ALIKE;
+    figures
+        .iter()
+        .enumerate()
+        .filter(move |(i, figure)| is_among_first(*i, figure.name))
+        .map(|(_, figure)| figure)
+}
+
 /// An answer that can be shown as charts.
 pub trait Pictured {
     fn figures(&self) -> Vec<Figure>;
@@ -94,5 +108,13 @@ mod tests {
         assert!(!Figure::new("kernels", "Kernels", panel(vec![Some(0.0)])).is_empty());
         let both = Figure::new("kernels", "Kernels", panel(vec![])).beside(panel(vec![Some(1.0)]));
         assert_eq!((both.is_empty(), both.arrangement), (false, Arrangement::SideBySide));
+    }
+
+    #[test]
+    fn paper_holds_a_few_of_many_alike() {
+        let figure = |name| Figure::new(name, name, Panel::pie(Vec::new(), Unit::Ns));
+        let figures: Vec<Figure> = (0..20).map(|_| figure("pie")).chain([figure("bars")]).collect();
+        let names: Vec<&str> = on_paper(&figures).map(|figure| figure.name).collect();
+        assert_eq!((names.len(), names[8]), (9, "bars"));
     }
 }

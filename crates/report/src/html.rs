@@ -37,9 +37,7 @@ pub fn write(page: &Page<'_>, out: impl Write) -> io::Result<()> {
         escaped(&text::one_line(&page.headline()))
     )?;
     let mut charts = Charts::default();
-    for figure in page.figures {
-        charts.write(figure, &mut body)?;
-    }
+    charts.write_all(page.figures, &mut body)?;
     for table in page.shown() {
         writeln!(body, "<h2>{}</h2>", escaped(&text::one_line(&table.title)))?;
         if findings::are_in(table) {
@@ -59,9 +57,7 @@ pub fn write_figures(figures: &[Figure], about: &str, out: impl Write) -> io::Re
     let mut body = Vec::new();
     write!(body, "<main class=\"column\">\n<p class=\"soft\">{}</p>\n", escaped(&text::one_line(about)))?;
     let mut charts = Charts::default();
-    for figure in figures {
-        charts.write(figure, &mut body)?;
-    }
+    charts.write_all(figures, &mut body)?;
     body.extend(b"</main>\n");
     let title = figures.first().map_or("gpuscope", |figure| &figure.title);
     shell(title, &body, charts, Vec::new()).write(out)

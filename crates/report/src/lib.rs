@@ -11,6 +11,7 @@ mod layout;
 pub mod markdown;
 mod names;
 mod notes;
+mod one_unit;
 mod packing;
 mod page;
 mod page_shell;

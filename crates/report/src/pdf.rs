@@ -11,7 +11,7 @@ mod tests;
 use std::io::{self, Write};
 
 use gpuscope_analysis::dossier::DossierAnswer;
-use gpuscope_figure::Figure;
+use gpuscope_figure::{Figure, on_paper};
 use krilla::Document;
 use krilla::color::rgb;
 use krilla::destination::XyzDestination;
@@ -36,7 +36,7 @@ const POINTS: f32 = 0.75;
 pub fn write(figures: &[Figure], mut out: impl Write) -> io::Result<()> {
     let title = figures.first().map_or("", |figure| &figure.title);
     let mut document = begun(title);
-    for figure in figures {
+    for figure in on_paper(figures) {
         add_picture(&mut document, &svg::draw(figure, &Dress::FILE))?;
     }
     out.write_all(&finished(document)?)

@@ -2,14 +2,19 @@
 
 use gpuscope_table::Unit;
 
+pub(crate) const TIMES: [(&str, u64); 4] =
+    [("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
+pub(crate) const BYTES: [(&str, u64); 5] =
+    [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
+
 /// A length of time.
 pub fn duration(ns: i64) -> String {
-    scaled(ns, &[("ns", 1), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)])
+    scaled(ns, &TIMES)
 }
 
 /// A size.
 pub fn bytes(bytes: i64) -> String {
-    scaled(bytes, &[("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000)])
+    scaled(bytes, &BYTES)
 }
 
 /// A whole number in groups of three.
@@ -125,7 +130,7 @@ mod tests {
 
     #[test]
     fn sizes_and_counts() {
-        assert_eq!(bytes(8_612_345), "8.612 MB");
+        assert_eq!(bytes(8_612_345), "8.213 MiB");
         assert_eq!(bytes(12), "12 B");
         assert_eq!(count(1_234_567).replace('\u{202f}', " "), "1 234 567");
         assert_eq!(count(-123), "-123");

@@ -4,6 +4,7 @@ use gpuscope_figure::{Axis, Figure, Hue, Panel, Pictured, Series, Unit};
 use gpuscope_trace::Ns;
 
 use super::{BreakdownAnswer, RankBreakdown, StepTimes, Times};
+use crate::few_ranks::FewRanks;
 use crate::grid::Grid;
 
 type Part = (&'static str, Hue, fn(&Times) -> Ns);
@@ -18,33 +19,41 @@ const PARTS: [Part; 4] = [
 
 impl Pictured for BreakdownAnswer {
     fn figures(&self) -> Vec<Figure> {
-        let mut figures = vec![self.by_rank(), self.by_step()];
+        let few = FewRanks::of(&self.ranks, |rank| {
+            let Times { total_ns, computation_ns, .. } = rank.total;
+            (total_ns > Ns::ZERO).then(|| computation_ns.as_f64())
+        });
+        let mut figures = vec![by_rank(&few, &self.ranks), self.by_step()];
+        if few.of.is_some() {
+            // What many ranks have in common is seen at once in the heat map.
+            figures.reverse();
+        }
         figures.retain(|figure| !figure.is_empty());
         figures
     }
 }
 
-impl BreakdownAnswer {
-    fn by_rank(&self) -> Figure {
-        let ranks = || self.ranks.iter().map(|rank| rank.rank.to_string());
-        let mut panel = Panel::new(Axis::categories("rank", ranks()), Axis::new("time", Unit::Ns)).stacked();
-        for (name, hue, part) in PARTS {
-            // A rank without GPU work has no bar, not an empty one.
-            let value = |times: &Times| (times.total_ns > Ns::ZERO).then(|| part(times).as_f64());
-            let values = self.ranks.iter().map(|rank| value(&rank.total)).collect();
-            panel = panel.with(Series::bars(name, hue, values));
-        }
-        let (idle, total) = self.ranks.iter().fold((0.0, 0.0), |(idle, total), rank| {
-            (idle + rank.total.idle_ns.as_f64(), total + rank.total.total_ns.as_f64())
-        });
-        let summary = if total > 0.0 {
-            format!("GPUs idle {:.1} % of the time", idle / total * 100.0)
-        } else {
-            String::new()
-        };
-        Figure::new("breakdown", "Where did GPU time go?", panel).summary(summary)
+fn by_rank(few: &FewRanks<'_, RankBreakdown>, all: &[RankBreakdown]) -> Figure {
+    let names = few.names(|rank| rank.rank.to_string());
+    let mut panel = Panel::new(Axis::categories("rank", names), Axis::new("time", Unit::Ns)).stacked();
+    for (name, hue, part) in PARTS {
+        // A rank without GPU work has no bar, not an empty one.
+        let value = |times: &Times| (times.total_ns > Ns::ZERO).then(|| part(times).as_f64());
+        let values = few.ranks().map(|rank| value(&rank.total)).collect();
+        panel = panel.with(Series::bars(name, hue, values));
     }
+    let (idle, total) = all.iter().fold((0.0, 0.0), |(idle, total), rank| {
+        (idle + rank.total.idle_ns.as_f64(), total + rank.total.total_ns.as_f64())
+    });
+    let summary = if total > 0.0 {
+        format!("GPUs idle {:.1} % of the time", idle / total * 100.0)
+    } else {
+        String::new()
+    };
+    Figure::new("breakdown", few.title("Where did GPU time go?", "compute"), panel).summary(summary)
+}
 
+impl BreakdownAnswer {
     /// How long each step took on each rank, and how much of that was communication which nothing hid.
     fn by_step(&self) -> Figure {
         let mut numbers: Vec<i64> = self.ranks.iter().flat_map(steps).map(|step| step.step).collect();

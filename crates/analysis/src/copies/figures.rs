@@ -7,6 +7,7 @@ use super::{CopiesAnswer, LayerRun, RankCopies};
 use crate::layers::Pass;
 use crate::layers::figures::hue as pass_hue;
 use crate::phases::Phase;
+use crate::text;
 
 /// Colours that layers take in turn, so that one can be told from the next.
 const TURNS: usize = 2;
@@ -32,9 +33,8 @@ fn draw(rank: &RankCopies) -> Figure {
     flight = flight.with(Series::steps("running total", Hue::Critical, x, y, false).hidden());
     let title = format!("What is copied when, and what does the GPU work at? (rank {})", rank.rank);
     let most = rank.kinds.iter().max_by_key(|kind| kind.total_bytes);
-    let summary = most.map_or(String::new(), |kind| {
-        format!("{} moves most: {:.2} GB", kind.kind, kind.total_bytes as f64 / 1e9)
-    });
+    let summary = most
+        .map_or(String::new(), |kind| format!("{} moves most: {}", kind.kind, text::bytes(kind.total_bytes)));
     let figure = Figure::new("copies", title, flight).summary(summary);
     let lanes = lanes(rank, &at);
     if lanes.is_empty() { figure } else { figure.below(lanes.titled("Passes and layers")) }

@@ -4,6 +4,7 @@ use gpuscope_figure::{Axis, Figure, Hue, Panel, Pictured, Series, Unit};
 use gpuscope_trace::Ns;
 
 use super::{DeviceIdle, IdleAnswer};
+use crate::few_ranks::FewRanks;
 
 impl Pictured for IdleAnswer {
     fn figures(&self) -> Vec<Figure> {
@@ -15,18 +16,19 @@ impl Pictured for IdleAnswer {
 
 impl IdleAnswer {
     fn by_device(&self) -> Figure {
+        let few = FewRanks::of(&self.devices, |device| Some(device.idle_ns.as_f64()));
         let part = |name: &str, hue: Hue, of: fn(&DeviceIdle) -> Ns| {
             let value = |device: &DeviceIdle| (device.idle_ns > Ns::ZERO).then(|| of(device).as_f64());
-            Series::bars(name, hue, self.devices.iter().map(value).collect())
+            Series::bars(name, hue, few.ranks().map(value).collect())
         };
-        let names = self.devices.iter().map(|idle| format!("rank {} · device {}", idle.rank, idle.device));
+        let names = few.names(|idle| format!("rank {} · device {}", idle.rank, idle.device));
         let panel = Panel::new(Axis::categories("", names), Axis::new("idle", Unit::Ns))
             .stacked()
             .with(part("nothing launched", Hue::Host, |device| device.host_ns))
             .with(part("launching", Hue::Memset, |device| device.launch_ns))
             .with(part("queued behind something else", Hue::Critical, |device| device.queued_ns))
             .with(part("launch not recorded", Hue::Idle, |device| device.unlinked_ns));
-        Figure::new("idle", "What did idle GPUs wait for?", panel)
+        Figure::new("idle", few.title("What did idle GPUs wait for?", "idle"), panel)
     }
 
     /// Over all ranks.

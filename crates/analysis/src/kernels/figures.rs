@@ -5,12 +5,13 @@ use gpuscope_figure::{Axis, Data, Figure, Hue, Panel, Pictured, Series, Slice, U
 use rustc_hash::FxHashMap;
 
 use super::{KernelRow, KernelType, KernelsAnswer};
+use crate::few_ranks::FewRanks;
 
 /// Slices of a pie, and bars of a chart, that a person still tells apart.
 const MOST_SLICES: usize = 5;
 const MOST_BARS: usize = 20;
-/// Pies of more ranks than this say nothing that the first ones do not.
-const MOST_RANKS: usize = 8;
+/// Pies of more ranks than this say nothing that the first ones do not; a page lets one be picked.
+const MOST_RANKS: usize = 64;
 
 impl Pictured for KernelsAnswer {
     fn figures(&self) -> Vec<Figure> {
@@ -157,11 +158,12 @@ impl KernelsAnswer {
         };
         let name = largest.map_or(String::new(), |largest| largest.name.to_owned());
         let rows = rows(&name);
-        let bars = Series::bars("mean", hue(kind), rows.iter().map(|row| Some(row.mean_ns)).collect())
-            .reaching(rows.iter().map(|row| (row.min_ns.as_f64(), row.max_ns.as_f64())).collect())
-            .noted(rows.iter().map(|row| format!("{} launches", row.count)).collect());
+        let few = FewRanks::of(&rows, |row| Some(row.mean_ns));
+        let bars = Series::bars("mean", hue(kind), few.ranks().map(|row| Some(row.mean_ns)).collect())
+            .reaching(few.ranks().map(|row| (row.min_ns.as_f64(), row.max_ns.as_f64())).collect())
+            .noted(few.ranks().map(|row| format!("{} launches", row.count)).collect());
         let panel = Panel::new(
-            Axis::categories("rank", rows.iter().map(|row| row.rank.to_string())),
+            Axis::categories("rank", few.names(|row| row.rank.to_string())),
             Axis::new("mean duration", Unit::Ns),
         )
         .titled(name)
@@ -171,8 +173,9 @@ impl KernelsAnswer {
             KernelType::Communication => ("communication_across_ranks", "communication"),
             KernelType::Memory => ("memory_across_ranks", "copy or memory set"),
         };
-        let title = format!("How long does the largest {what} take on each rank? (whiskers: least and most)");
-        Figure::new(figure_name, title, panel)
+        let title = format!("How long does the largest {what} take on each rank?");
+        let figure = Figure::new(figure_name, few.title(&title, "take"), panel);
+        figure.summary("Bars are means, whiskers the least and the most.")
     }
 }
 

@@ -6,6 +6,7 @@ use gpuscope_trace::{MemoryCategory, Ns};
 
 use super::category::Label as _;
 use super::{DeviceMemory, MemoryAnswer, MemoryPoint, Timeline};
+use crate::text;
 
 /// Bars that a person still tells apart.
 const MOST_BARS: usize = 15;
@@ -43,7 +44,7 @@ fn by_category(timeline: &Timeline) -> Option<Figure> {
         }
     }
     let title = format!("What is memory taken for? (rank {})", timeline.rank);
-    let summary = format!("{} at most", gigabytes(timeline.peak_bytes));
+    let summary = format!("{} at most", text::bytes(timeline.peak_bytes));
     Some(Figure::new("memory", title, panel).summary(summary))
 }
 
@@ -60,7 +61,7 @@ fn course(device: &DeviceMemory) -> Option<Figure> {
         .with(Series::steps("given out", Hue::Nth(0), x, allocated, true))
         .with(Series::steps("reserved", Hue::Nth(1), reserved_x, reserved, false));
     let title = format!("How much memory is taken on {}? (rank {})", device.device, device.rank);
-    let summary = format!("{} at most", gigabytes(device.peak.allocated_bytes));
+    let summary = format!("{} at most", text::bytes(device.peak.allocated_bytes));
     Some(Figure::new("memory", title, panel).summary(summary))
 }
 
@@ -87,8 +88,4 @@ fn at_peak(device: &DeviceMemory) -> Figure {
         "By operator",
         Hue::Nth(4),
     ))
-}
-
-fn gigabytes(bytes: i64) -> String {
-    format!("{:.2} GB", bytes as f64 / 1e9)
 }

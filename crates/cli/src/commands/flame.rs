@@ -30,20 +30,17 @@ enum Drawn {
 pub(crate) fn run(asked: &Asked, wanted: &FlameArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let file = asked.output.output.as_deref();
     let drawn = file.filter(|_| !asked.output.json && !asked.output.csv).and_then(named);
-    match (file, drawn) {
-        (Some(file), Some(drawn)) => {
-            writable(file, false)?;
-            let outcome = answer(asked, wanted, Some(file), console)?;
-            let unwritable = |source| unwritable(file, source);
-            let mut out = BufWriter::new(File::create(file).map_err(unwritable)?);
-            draw(&outcome.answer, drawn, &asked.traces.join(" "), wanted, &mut out).map_err(unwritable)?;
-            out.flush().map_err(unwritable)?;
-        }
-        _ => {
-            let output = Output::new(&asked.output)?;
-            let outcome = answer(asked, wanted, file, console)?;
-            output.write("flame", &outcome, console)?;
-        }
+    if let (Some(file), Some(drawn)) = (file, drawn) {
+        writable(file, false)?;
+        let outcome = answer(asked, wanted, Some(file), console)?;
+        let unwritable = |source| unwritable(file, source);
+        let mut out = BufWriter::new(File::create(file).map_err(unwritable)?);
+        draw(&outcome.answer, drawn, &asked.traces.join(" "), wanted, &mut out).map_err(unwritable)?;
+        out.flush().map_err(unwritable)?;
+    } else {
+        let output = Output::new(&asked.output)?;
+        let outcome = answer(asked, wanted, file, console)?;
+        output.write("flame", &outcome, console)?;
     }
     Ok(Exit::DONE)
 }

@@ -11,7 +11,13 @@ pub(crate) struct Shown {
 
 type Sizes = &'static [(&'static str, f64)];
 const TIMES: Sizes = &[("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
-const BYTES: Sizes = &[("B", 1.0), ("kB", 1e3), ("MB", 1e6), ("GB", 1e9), ("TB", 1e12)];
+const BYTES: Sizes = &[
+    ("B", 1.0),
+    ("KiB", 1024.0),
+    ("MiB", 1_048_576.0),
+    ("GiB", 1_073_741_824.0),
+    ("TiB", 1_099_511_627_776.0),
+];
 const COUNTS: Sizes = &[("", 1.0), ("thousand", 1e3), ("million", 1e6), ("billion", 1e9)];
 
 const AIR: f64 = 0.06;

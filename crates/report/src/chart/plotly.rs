@@ -46,6 +46,10 @@ pub fn figure(figure: &Figure) -> Value {
         }
     }
     layout.insert("barmode".to_owned(), json!(bar_mode(figure)));
+    if figure.panels.iter().any(Panel::is_pie) {
+        // Pies name many slices; what they are headed by stands above them.
+        layout.insert("legend".to_owned(), json!({"y": -0.04, "yanchor": "top"}));
+    }
     layout.insert("boxmode".to_owned(), json!("group"));
     layout.insert("annotations".to_owned(), Value::Array(annotations));
     layout.insert("shapes".to_owned(), Value::Array(shapes));

@@ -99,11 +99,12 @@ fn drawn(figure: &Figure, dress: &Dress, from: f64) -> (String, f64) {
 
 /// Several figures below one another; one alone as it is.
 pub fn sheet(figures: &[Figure], dress: &Dress) -> String {
-    if let [only] = figures {
+    let figures: Vec<&Figure> = gpuscope_figure::on_paper(figures).collect();
+    if let [only] = figures.as_slice() {
         return draw(only, dress);
     }
     let (mut body, mut top) = (String::new(), 0.0);
-    for figure in figures {
+    for figure in &figures {
         let (picture, height) = drawn(figure, dress, top);
         body.push_str(&picture);
         top += height;

@@ -20,8 +20,43 @@ pub(super) const PLOTLY_HASH: &str = include_str!(concat!(env!("OUT_DIR"), "/plo
 #[derive(Default)]
 pub(super) struct Charts(Map<String, Value>);
 
+/// Whether a chart is another of the same sort.
+pub(super) fn alike(a: &Figure, b: &Figure) -> bool {
+    a.name == b.name
+}
+
 impl Charts {
-    pub(super) fn write(&mut self, figure: &Figure, out: &mut impl Write) -> io::Result<()> {
+    /// Those of one name, such as pies of each rank, take turns in one place.
+    pub(super) fn write_all(&mut self, figures: &[Figure], out: &mut impl Write) -> io::Result<()> {
+        figures.chunk_by(alike).try_for_each(|figures| self.write_group(figures, out))
+    }
+
+    pub(super) fn write_group(&mut self, figures: &[Figure], out: &mut impl Write) -> io::Result<()> {
+        let [first, others @ ..] = figures else { return Ok(()) };
+        if others.is_empty() {
+            return self.write(first, out);
+        }
+        out.write_all(b"<div class=\"turns\"><label class=\"controls\">Show <select>")?;
+        for figure in figures {
+            write!(out, "<option>{}</option>", escaped(&figure.title))?;
+        }
+        out.write_all(b"</select></label>\n")?;
+        self.write(first, out)?;
+        for figure in others {
+            // Painted when its turn comes.
+            let name = self.free_name(figure.name);
+            let caption = escaped(&figure.title);
+            writeln!(
+                out,
+                "<figure data-figure=\"{}\" hidden><figcaption>{caption}</figcaption></figure>",
+                escaped(&name)
+            )?;
+            self.0.insert(name, plotly::figure(figure));
+        }
+        out.write_all(b"</div>\n")
+    }
+
+    fn write(&mut self, figure: &Figure, out: &mut impl Write) -> io::Result<()> {
         let name = self.free_name(figure.name);
         write!(
             out,

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use gpuscope_analysis::dossier::DossierAnswer;
 use gpuscope_analysis::flame::FlameAnswer;
+use gpuscope_figure::Figure;
 
-use super::charts::Charts;
+use super::charts::{self, Charts};
 use super::{escaped, first_screen, inputs, quality, shell, tables};
 use crate::chart::svg::Dress;
 use crate::flame::{self, Direction, FlameGraph, Order};
@@ -78,15 +79,12 @@ fn write_section(section: &Section<'_>, charts: &mut Charts, out: &mut impl Writ
         escaped(question),
         escaped(says)
     )?;
-    let (open, folded) = figures.split_at(figures.len().min(OPEN_CHARTS));
-    for figure in open {
-        charts.write(figure, out)?;
-    }
+    let groups: Vec<&[Figure]> = figures.chunk_by(charts::alike).collect();
+    let (open, folded) = groups.split_at(groups.len().min(OPEN_CHARTS));
+    open.iter().try_for_each(|figures| charts.write_group(figures, out))?;
     if !folded.is_empty() {
         writeln!(out, "<details class=\"more\"><summary>{} more charts</summary>", folded.len())?;
-        for figure in folded {
-            charts.write(figure, out)?;
-        }
+        folded.iter().try_for_each(|figures| charts.write_group(figures, out))?;
         out.write_all(b"</details>\n")?;
     }
     if let Some(graph) = flame.and_then(drawn_flame) {

@@ -7,6 +7,7 @@ use gpuscope_table::{Column, Table, Values};
 use super::escaped;
 use crate::layout::{percent, with_shares};
 use crate::names;
+use crate::one_unit::OneUnit;
 use crate::text;
 
 /// Names that take more than about a line are folded.
@@ -17,23 +18,28 @@ const MAY_WRAP: usize = 28;
 const MOST_ROWS: usize = 5_000;
 
 pub(super) fn write(table: &Table, out: &mut impl Write) -> io::Result<()> {
-    let columns = with_shares(table);
+    let columns: Vec<Shown<'_>> = with_shares(table).into_iter().map(Shown::new).collect();
     write!(out, "<div class=\"wide\"><table data-name=\"{}\">\n<thead><tr>", escaped(table.name))?;
-    for (column, _) in &columns {
+    for Shown { column, unit, .. } in &columns {
         let class = if text::is_number(column) { " class=\"n\"" } else { "" };
+        let exact = unit.smallest().map(|unit| format!(" data-unit=\"{unit}\"")).unwrap_or_default();
         write!(
             out,
-            "<th{class} scope=\"col\" data-name=\"{}\" title=\"{}\">{}</th>",
+            "<th{class}{exact} scope=\"col\" data-name=\"{}\" title=\"{}\">{}",
             escaped(column.name),
             escaped(column.doc),
             escaped(&text::heading(column))
         )?;
+        if let Some(unit) = unit.name() {
+            write!(out, " <span class=\"soft\">{unit}</span>")?;
+        }
+        out.write_all(b"</th>")?;
     }
     out.write_all(b"</tr></thead>\n<tbody>\n")?;
     for row in 0..table.rows().min(MOST_ROWS) {
         out.write_all(b"<tr>")?;
-        for (column, share) in &columns {
-            write_cell(column, *share, row, out)?;
+        for column in &columns {
+            write_cell(column, row, out)?;
         }
         out.write_all(b"</tr>\n")?;
     }
@@ -48,8 +54,22 @@ pub(super) fn write(table: &Table, out: &mut impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn write_cell(column: &Column, share: Option<&Column>, row: usize, out: &mut impl Write) -> io::Result<()> {
-    let cell = text::cell(column, row);
+/// A column, its shares, and the unit of all its numbers.
+struct Shown<'a> {
+    column: &'a Column,
+    share: Option<&'a Column>,
+    unit: OneUnit,
+}
+
+impl<'a> Shown<'a> {
+    fn new((column, share): (&'a Column, Option<&'a Column>)) -> Shown<'a> {
+        Shown { column, share, unit: OneUnit::of(column) }
+    }
+}
+
+fn write_cell(shown: &Shown<'_>, row: usize, out: &mut impl Write) -> io::Result<()> {
+    let Shown { column, share, unit } = *shown;
+    let cell = unit.cell(column, row);
     if let Some(share) = share {
         let bar = match &share.values {
             Values::Float(values) => values[row].unwrap_or(0.0).clamp(0.0, 100.0),

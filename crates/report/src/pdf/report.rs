@@ -2,6 +2,7 @@
 
 use gpuscope_analysis::dossier::{DossierAnswer, KeyNumber};
 use gpuscope_analysis::findings::Finding;
+use gpuscope_figure::on_paper;
 use gpuscope_table::Unit;
 
 use super::sheets::{COLUMN, MARGIN, Sheets, Style};
@@ -21,7 +22,7 @@ pub(super) fn page(page: &Page<'_>) -> Sheets {
     let mut sheets = Sheets::new();
     sheets.heading(&format!("gpuscope {}", page.command), TITLE);
     sheets.paragraph(&page.headline(), Style::SOFT);
-    for figure in page.figures {
+    for figure in on_paper(page.figures) {
         sheets.figure(figure);
     }
     for table in page.shown() {
@@ -117,7 +118,7 @@ fn write_finding(number: usize, finding: &Finding, sheets: &mut Sheets) {
 fn write_section(section: &Section<'_>, sheets: &mut Sheets) {
     sheets.heading(section.question, SECTION);
     sheets.paragraph(&section.says, Style::BODY);
-    for figure in &section.figures {
+    for figure in on_paper(&section.figures) {
         sheets.figure(figure);
     }
     if let Some(answer) = section.flame {

@@ -7,6 +7,7 @@ use super::sheets::{COLUMN, MARGIN, Sheets, Style};
 use crate::fonts::wrapped;
 use crate::layout::{percent, with_shares};
 use crate::names;
+use crate::one_unit::OneUnit;
 use crate::text;
 
 /// Rows of one table; files hold the rest.
@@ -34,15 +35,19 @@ struct Set {
 
 impl Set {
     fn new(column: &Column, share: Option<&Column>) -> Set {
+        let unit = OneUnit::of(column);
         let cell = |row: usize| {
-            let value = text::cell(column, row);
+            let value = unit.cell(column, row);
             match share {
                 Some(share) => format!("{value}  {}", percent(share, row)),
                 None => names::fitted(&value, LONGEST_NAME),
             }
         };
         let cells: Vec<String> = (0..column.values.len().min(MOST_ROWS)).map(cell).collect();
-        let heading = text::heading(column);
+        let mut heading = text::heading(column);
+        if let Some(unit) = unit.name() {
+            heading = format!("{heading} ({unit})");
+        }
         let words = heading.split(' ').map(|word| HEAD.width_of(word)).fold(0.0, f64::max);
         let width = cells.iter().map(|cell| CELL.width_of(cell)).fold(words, f64::max);
         Set { heading, cells, is_number: text::is_number(column), is_label: column.unit == Unit::None, width }

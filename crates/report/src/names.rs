@@ -37,6 +37,44 @@ pub(crate) fn fitted(name: &str, most: usize) -> String {
     }
 }
 
+/// As [`fitted`], so that no two of them are the same: those that would be show where they differ.
+pub(crate) fn told_apart(names: &[&str], most: usize) -> Vec<String> {
+    let short: Vec<String> = names.iter().map(|name| fitted(name, most)).collect();
+    let mut told: Vec<String> = Vec::with_capacity(names.len());
+    for (i, name) in names.iter().enumerate() {
+        let alike = (0..names.len()).filter(|other| *other != i && short[*other] == short[i]);
+        let differs = alike.filter_map(|other| first_difference(name, names[other])).min();
+        let mut label = differs.map_or_else(|| short[i].clone(), |at| around(name, at, most));
+        let mut turn = 2;
+        while told.contains(&label) {
+            label = format!("{} ({turn})", short[i]);
+            turn += 1;
+        }
+        told.push(label);
+    }
+    told
+}
+
+/// In characters.
+fn first_difference(a: &str, b: &str) -> Option<usize> {
+    let longest = a.chars().count().max(b.chars().count());
+    let (mut a, mut b) = (a.chars(), b.chars());
+    (0..longest).find(|_| a.next() != b.next())
+}
+
+/// How a name begins, and what is at a place in it.
+fn around(name: &str, at: usize, most: usize) -> String {
+    let (start, before) = (most / 3, 6);
+    let rest: String = name.chars().skip(at.saturating_sub(before)).collect();
+    if at <= start + before {
+        return text::shorten(name, most);
+    }
+    let begin: String = name.chars().take(start).collect();
+    let room = most.saturating_sub(start + 1);
+    let cut: String = rest.chars().take(room.saturating_sub(1)).collect();
+    if rest.chars().count() <= room { format!("{begin}…{rest}") } else { format!("{begin}…{cut}…") }
+}
+
 /// As [`fitted`], into a width on paper.
 pub(crate) fn fitted_to(name: &str, width: f64, width_of: impl Fn(&str) -> f64) -> String {
     let mut fitting = name.to_owned();
@@ -93,6 +131,22 @@ mod tests {
             fitted("ncclDevKernel_AllReduce_Sum_f32(Args<4096ul>)", 40),
             "ncclDevKernel_AllReduce_Sum_f32"
         );
+    }
+
+    #[test]
+    fn names_that_differ_only_inside_show_where() {
+        let (nt, nn) = (
+            "sm90_xmma_gemm_bf16bf16_bf16f32_f32_nt_n_tilesize128x128x64_kernel__5x_cublas",
+            "sm90_xmma_gemm_bf16bf16_bf16f32_f32_nn_n_tilesize128x128x64_kernel__5x_cublas",
+        );
+        assert_eq!(
+            told_apart(&[nt, "gemm", nn], 40),
+            ["sm90_xmma_gem…_f32_nt_n_tilesize128x128…", "gemm", "sm90_xmma_gem…_f32_nn_n_tilesize128x128…"]
+        );
+        assert_eq!(told_apart(&["a", "a"], 40), ["a", "a (2)"]);
+        let long = "x".repeat(60);
+        let longer = format!("{long}y");
+        assert_eq!(told_apart(&[&long, &longer], 12), ["xxxxxx…xxxxx", "xxxxxx…xxxxy"]);
     }
 
     #[test]

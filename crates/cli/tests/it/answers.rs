@@ -170,13 +170,18 @@ fn flames_in_every_form() {
         assert_eq!((ran.exit, ran.err.as_str()), (0, ""), "{file}");
         assert!(folder.read(file).contains(holds), "{file}");
     }
+    for (file, begins) in [("x.png", &b"\x89PNG"[..]), ("x.pdf", b"%PDF")] {
+        let output = format!("@{file}");
+        assert_eq!(folder.run(&["flame", "@rank0.json", "-o", &output]).exit, 0, "{file}");
+        assert!(std::fs::read(folder.path(file)).unwrap().starts_with(begins), "{file}");
+    }
     let same = folder.run(&["flame", "@rank0.json", "--against", "@before.json", "--json"]).json();
     assert_eq!(
         same["data"]["before"],
         serde_json::json!({"total_ns": same["data"]["total_ns"], "own_ns": 0})
     );
     assert_eq!(folder.run(&["flame", "@rank0.json", "-o", "@rank0.json"]).exit, 2);
-    assert_eq!(folder.run(&["flame", "@rank0.json", "--against", "@no-such.json"]).exit, 2);
+    assert_eq!(folder.run(&["flame", "@rank0.json", "--against", "@no-such.json"]).exit, 3);
 }
 
 #[test]

@@ -24,7 +24,7 @@ This file is generated: `cargo xtask columns` writes it anew.
 ";
 
 /// Commands that show no tables, or are asked with arguments of their own.
-const WITHOUT: [&str; 5] = ["convert", "demo", "plot", "completions", "limits"];
+const WITHOUT: [&str; 6] = ["convert", "demo", "plot", "view", "completions", "limits"];
 
 /// Jobs that together have something for every table.
 fn jobs() -> Folder {

@@ -131,3 +131,41 @@ fn tables_fit_narrow_terminals() {
         }
     }
 }
+
+#[test]
+fn pages_of_answers_that_can_be_drawn_have_their_charts() {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json());
+    let page = |command: &[&str]| {
+        let ran = folder.run(&[command, &["@rank0.json", "-o", "@x.html"]].concat());
+        assert_eq!(ran.exit, 0, "{command:?}: {}", ran.err);
+        folder.read("x.html")
+    };
+    let kernels = page(&["kernels"]);
+    assert!(
+        kernels.contains("<figure data-figure=\"kernel_types\"")
+            && kernels.contains("<figure data-figure=\"bottlenecks\"")
+    );
+    assert!(!page(&["kernels", "--table", "kernels"]).contains("<figure data-figure"));
+    // The chart shows the course over time; its points are listed only for who asks.
+    let (drawn, listed) = (page(&["queue"]), page(&["queue", "--series"]));
+    assert!(
+        drawn.contains("<figure data-figure=\"queue\"") && !drawn.contains("<table data-name=\"series\"")
+    );
+    assert!(
+        listed.contains("<figure data-figure=\"queue\"") && listed.contains("<table data-name=\"series\"")
+    );
+}
+
+#[test]
+fn answers_that_can_be_drawn_are_pictures_too() {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json());
+    assert_eq!(folder.run(&["breakdown", "@rank0.json", "-o", "@x.svg"]).exit, 0);
+    assert!(folder.read("x.svg").contains("Where did GPU time go?"));
+    assert_eq!(folder.run(&["breakdown", "@rank0.json", "-o", "@x.png"]).exit, 0);
+    assert!(std::fs::read(folder.path("x.png")).unwrap().starts_with(b"\x89PNG"));
+    let refused = folder.run(&["info", "@rank0.json", "-o", "@x.png"]);
+    assert_eq!(refused.exit, 2);
+    assert!(refused.err.contains("gpuscope plot --list"), "{}", refused.err);
+}

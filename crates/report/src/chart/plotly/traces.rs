@@ -198,9 +198,12 @@ fn pie(slices: &[Slice], unit: Unit, place: &Place) -> Value {
         .iter()
         .map(|slice| format!("{}<br>{}", plain(&slice.name), units::float(slice.value, unit)))
         .collect();
+    // Slices of one label would be one slice.
+    let labels =
+        crate::names::told_apart(&slices.iter().map(|slice| slice.name.as_str()).collect::<Vec<_>>(), 40);
     json!({
         "type": "pie", "sort": false, "direction": "clockwise", "textinfo": "percent",
-        "labels": slices.iter().map(|slice| plain(&crate::names::fitted(&slice.name, 40))).collect::<Vec<_>>(),
+        "labels": labels.iter().map(|label| plain(label)).collect::<Vec<_>>(),
         "values": slices.iter().map(|slice| slice.value).collect::<Vec<_>>(),
         "marker": {"colors": slices.iter().map(|slice| slice.hue.hex()).collect::<Vec<_>>()},
         "hovertext": said, "hoverinfo": "text+percent",

@@ -40,6 +40,14 @@ fn fitting(name: &str, room: f64) -> String {
     names::fitted_to(name, room, |text| width_of(text, TEXT))
 }
 
+/// No two names that differ look the same.
+fn told_apart(rows: &[String], room: f64) -> Vec<String> {
+    // About as many letters as there is room for.
+    let most = (room / width_of("n", TEXT)) as usize;
+    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
+    names::told_apart(&rows, most).iter().map(|name| fitting(name, room)).collect()
+}
+
 impl<'a> Frame<'a> {
     pub(super) fn new(
         panel: &'a Panel,
@@ -116,8 +124,8 @@ impl<'a> Frame<'a> {
             Some(rows) => {
                 // Where rows are narrower than letters, only some are named.
                 let every = (TEXT / self.slot(true)).ceil().max(1.0) as usize;
-                for (i, row) in rows.iter().enumerate().step_by(every) {
-                    let name = fitting(row, self.room.min(LONGEST_NAME));
+                let room = self.room.min(LONGEST_NAME);
+                for (i, name) in told_apart(rows, room).into_iter().enumerate().step_by(every) {
                     paper.text(plot.x - 6.0, self.y(i as f64) + 4.0, &name, Anchor::End);
                 }
             }

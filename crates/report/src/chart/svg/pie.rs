@@ -41,12 +41,13 @@ pub(super) fn draw(paper: &mut Paper, panel: &Panel, rect: Rect) {
     } else {
         (cx + radius + 24.0, cy - LINE * (slices.len() as f64 - 1.0) / 2.0)
     };
-    for (i, slice) in slices.iter().enumerate() {
+    let labels = names::told_apart(&slices.iter().map(|slice| slice.name.as_str()).collect::<Vec<_>>(), 40);
+    for (i, (slice, label)) in slices.iter().zip(&labels).enumerate() {
         let y = top + i as f64 * LINE;
         paper.rect(Rect { x: left, y: y - 9.0, width: 10.0, height: 10.0 }, slice.hue.hex(), 1.0, "");
         let share = format!(" · {}", said(slice, slice.value / whole, unit));
         let room = rect.right() - left - 16.0 - width_of(&share, TEXT);
-        let name = names::fitted_to(&slice.name, room, |text| width_of(text, TEXT));
+        let name = names::fitted_to(label, room, |text| width_of(text, TEXT));
         paper.text(left + 16.0, y, &format!("{name}{share}"), Anchor::Start);
     }
 }

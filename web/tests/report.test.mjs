@@ -123,6 +123,66 @@ describe("the report", () => {
     });
   });
 
+  test("draws every chart that it holds", async () => {
+    await browser.visit(report, {}, async (page) => {
+      await page.evaluate(() => document.querySelectorAll("details.more").forEach((more) => (more.open = true)));
+      const charts = page.locator("figure[data-figure]:visible");
+      const names = await charts.evaluateAll((all) => all.map(({ dataset }) => dataset.figure));
+      assert.ok(names.length >= 12, names.join(" "));
+      for (const name of names) {
+        const chart = page.locator(`figure[data-figure="${name}"]`);
+        await live(page, chart);
+        const { marks, wanted } = await chart.locator(".js-plotly-plot").evaluate((plot) => ({
+          marks: plot.querySelectorAll(".point, .slice, .heatmaplayer image, .js-line, .box, .js-fill").length,
+          wanted: plot.data.filter(({ visible }) => visible !== "legendonly").length,
+        }));
+        assert.ok(wanted > 0 && marks >= wanted, `${name}: ${marks} marks of ${wanted} series`);
+      }
+    });
+  });
+
+  test("lets a rank be picked, whose pies hold its kernels", async () => {
+    await browser.visit(report, {}, async (page) => {
+      await page.evaluate(() => document.querySelectorAll("details.more").forEach((more) => (more.open = true)));
+      await page.locator("#kernels .turns select").selectOption({ index: 2 });
+      const chart = page.locator('figure[data-figure="top_kernels_3"]');
+      await live(page, chart);
+      assert.equal(await chart.locator("figcaption").textContent(), "Top kernels of each kind, rank 2");
+      assert.equal(await page.locator("#kernels .turns figure:visible").count(), 1);
+      const pies = await chart.locator(".js-plotly-plot").evaluate((plot) =>
+        plot.calcdata.map((slices) => slices.map(({ v }) => v)),
+      );
+      const rows = answer.kernels.kernels.filter(({ rank }) => rank === 2);
+      const whole = rows.reduce((sum, { sum_ns }) => sum + sum_ns, 0);
+      const drawn = pies.flat().reduce((sum, value) => sum + value, 0);
+      assert.equal(drawn, whole);
+      const [computation] = pies;
+      const largest = rows.filter(({ kernel_type }) => kernel_type === "COMPUTATION").map(({ sum_ns }) => sum_ns);
+      // Slices of names that look alike are not one.
+      assert.deepEqual(computation.slice(0, 5), largest.sort((a, b) => b - a).slice(0, 5));
+    });
+  });
+
+  test("has its flame graph", async () => {
+    await browser.visit(report, { address: "#calls" }, async (page) => {
+      await page.click('#calls a[href="#flame"]');
+      await page.waitForFunction(() => document.getElementById("flame-boxes")?.width > 300);
+      await page.fill("#flame-find", "nccl");
+      const share = Number(/([\d.]+) %/.exec(await page.textContent("#flame-found"))[1]);
+      const rows = answer.kernels.kernels;
+      const sum = (rows) => rows.reduce((sum, { sum_ns }) => sum + sum_ns, 0);
+      const expected = (sum(rows.filter(({ name }) => name.startsWith("nccl"))) / sum(rows)) * 100;
+      // By host calls, too: what is inside them counts once.
+      assert.ok(Math.abs(share - expected) < 0.1, `${share} is not ${expected}`);
+      assert.match(new URL(page.url()).hash, /^#flame&find=nccl/);
+      await page.click('nav.views a[href="#report"]');
+      assert.equal(await page.isVisible("h1.verdict"), true);
+      // Keys belong to the view that is in sight.
+      await page.keyboard.press("i");
+      assert.equal(new URL(page.url()).hash, "#report");
+    });
+  });
+
   test("gives a chart as PNG, from disk", async () => {
     await browser.visit(report, {}, async (page) => {
       const chart = page.locator('figure[data-figure="kernel_types"]');

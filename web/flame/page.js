@@ -230,9 +230,12 @@ export class FlamePage {
       this.labels.set(name, known);
     }
     if (known.width <= room) return known.text;
-    // Letters differ: one less than the mean says, as one more would show beside the box.
-    const letters = Math.floor((room / known.width) * known.text.length - 1.5);
-    return letters >= 2 ? `${known.text.slice(0, letters)}…` : "";
+    // About as many letters as fit, if all were alike; less where they are wide.
+    for (let letters = Math.floor((room / known.width) * known.text.length); letters >= 2; letters--) {
+      const cut = `${known.text.slice(0, letters)}…`;
+      if (context.measureText(cut).width <= room) return cut;
+    }
+    return "";
   }
 
   /** The canvas has as many pixels as the screen shows. @param {number} width @param {number} height */

@@ -7,4 +7,5 @@ import { watchViews } from "./views.js";
 for (const table of document.querySelectorAll("table[data-name]")) enliven(/** @type {HTMLTableElement} */ (table));
 watchCharts();
 watchViews();
+performance.mark("ready");
 document.documentElement.dataset.ready = "true";

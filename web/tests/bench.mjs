@@ -1,21 +1,25 @@
-// What a page costs the browser, as JSON: `node bench.mjs PAGE.html`. Measured in the page's main thread while it pans
-// and zooms by itself, a step in every frame.
+// What a page costs the browser, as JSON: `node bench.mjs timeline|report PAGE.html`, `node bench.mjs view TRACE`.
+// Measured in the page's main thread while its timeline pans and zooms by itself, a step in every frame.
 
 import { statSync } from "node:fs";
 
-import { Browser } from "./support.mjs";
+import { Browser, view } from "./support.mjs";
 
-const [file] = process.argv.slice(2);
+const [sort, path] = process.argv.slice(2);
 /** In and out and to the sides, over and over. */
 const KEYS = "wwwwwwwwwwdddddddddssssssaaaaaaaaawwwwwwwwwwwwddddddaaaaaasssssssssssssssssss";
 const ROUNDS = 6;
 const OPENINGS = 5;
 
+const server = sort === "view" ? await view(path) : null;
+const file = server?.address ?? path;
 const browser = await Browser.start();
 const options = { width: 1400, height: 900 };
 
 /** Milliseconds since the page was asked for, best of some. */
 const opened = [];
+/** By a page that is served, until it is ready. */
+let received = 0;
 for (let i = 0; i < OPENINGS; i++) {
   await browser.visit(file, options, async (page) => {
     opened.push(
@@ -25,12 +29,18 @@ for (let i = 0; i < OPENINGS; i++) {
         return { readable: paint.startTime, interactive: ready.startTime };
       }),
     );
+    received = await page.evaluate(() =>
+      ["navigation", "resource"]
+        .flatMap((sort) => performance.getEntriesByType(sort))
+        .reduce((sum, { transferSize }) => sum + transferSize, 0),
+    );
   });
 }
 
 let frames;
 let slices;
-await browser.visit(file, options, async (page) => {
+await browser.visit(file, { ...options, address: sort === "report" ? "#timeline" : "" }, async (page) => {
+  await page.waitForFunction(() => window.gpuscope && !gpuscope.source.waiting);
   slices = await page.evaluate(() => gpuscope.timeline.slices);
   frames = await recorded(page, () =>
     page.evaluate(
@@ -48,12 +58,13 @@ await browser.visit(file, options, async (page) => {
   );
 });
 await browser.close();
+server?.stop();
 
 const least = (values) => Math.min(...values);
 console.log(
   JSON.stringify({
     slices,
-    bytes: statSync(file).size,
+    bytes: server ? received : statSync(path).size,
     readable_ms: least(opened.map(({ readable }) => readable)),
     interactive_ms: least(opened.map(({ interactive }) => interactive)),
     frames: frames.length,

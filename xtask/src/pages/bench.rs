@@ -1,4 +1,5 @@
-//! `cargo xtask pages-bench`: what a page of a million events costs the browser, beside what was promised.
+//! `cargo xtask pages-bench`: what a page of a million events, and a served one of ten million, costs the browser, beside
+//! what was promised.
 //!
 //! `web/tests/bench.mjs` measures; nothing here fails on time: it prints `met` or `NOT MET`.
 
@@ -15,6 +16,8 @@ use crate::workspace::{self, Workspace};
 
 /// A made-up trace with a little more than a million events to draw.
 const SIZE: &str = "520MB";
+/// And one with more than ten million, for `view`.
+const LARGE: &str = "5GB";
 
 const MEDIAN_MS: f64 = 8.0;
 const P99_MS: f64 = 25.0;
@@ -49,35 +52,45 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
     let binary = workspace.release_binary()?;
     let cache = workspace::cache()?.join("bench");
     let trace = inputs::made_up(&binary, &cache, SIZE)?;
-    let page = cache.join("timeline.html");
-    println!("drawing {}", trace.display());
-    steps::capture(Command::new(&binary).arg("timeline").arg(&trace).arg("-o").arg(&page))?;
-    let costs = measure(&browser, &binary, &web, &page)?;
-    let (table, checks) = (table(&costs), checks(&costs));
+    let mut costs = Vec::new();
+    for (page, command) in [("timeline", "timeline"), ("report", "analyze")] {
+        let file = cache.join(format!("{page}.html"));
+        println!("drawing {} as {page}", trace.display());
+        steps::capture(Command::new(&binary).arg(command).arg(&trace).arg("-o").arg(&file))?;
+        costs.push((page, measure(&browser, &binary, &web, page, &file)?));
+    }
+    let large = inputs::made_up(&binary, &cache, LARGE)?;
+    println!("serving {}", large.display());
+    costs.push(("view", measure(&browser, &binary, &web, "view", &large)?));
+    let checks: String = costs.iter().map(|(page, costs)| checks(page, costs)).collect();
+    let table = table(&costs);
     println!("\n{table}\n{checks}");
     document::update(&workspace.root.join("BENCHMARKS.md"), document::PAGES, &table, &checks)?;
     println!("BENCHMARKS.md is up to date");
     Ok(Outcome::Done)
 }
 
-fn measure(browser: &Browser, binary: &Path, web: &Path, page: &Path) -> Result<Costs> {
-    let text = steps::capture(browser.script(binary).arg(web.join("tests/bench.mjs")).arg(page))?;
+fn measure(browser: &Browser, binary: &Path, web: &Path, page: &str, file: &Path) -> Result<Costs> {
+    let text = steps::capture(browser.script(binary).arg(web.join("tests/bench.mjs")).arg(page).arg(file))?;
     serde_json::from_str(&text).with_context(|| format!("not what bench.mjs prints: {text}"))
 }
 
-fn table(costs: &Costs) -> String {
-    let Costs { slices, bytes, readable_ms, interactive_ms, frames, cpu_ms, wall_ms } = costs;
-    let megabytes = *bytes as f64 / 1e6;
-    format!(
-        "| page | slices | MB | readable ms | interactive ms | frames | CPU ms per frame, median | p99 | wall ms per \
-         frame, median | p99 |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n\
-         | timeline | {slices} | {megabytes:.1} | {readable_ms:.0} | {interactive_ms:.0} | {frames} | {:.1} | {:.1} \
-         | {:.1} | {:.1} |\n",
-        cpu_ms.median, cpu_ms.p99, wall_ms.median, wall_ms.p99
-    )
+fn table(pages: &[(&str, Costs)]) -> String {
+    let head = "| page | slices | MB | readable ms | interactive ms | frames | CPU ms per frame, median | p99 | wall \
+                ms per frame, median | p99 |\n|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|\n";
+    let row = |(page, costs): &(&str, Costs)| {
+        let Costs { slices, bytes, readable_ms, interactive_ms, frames, cpu_ms, wall_ms } = costs;
+        let megabytes = *bytes as f64 / 1e6;
+        format!(
+            "| {page} | {slices} | {megabytes:.1} | {readable_ms:.0} | {interactive_ms:.0} | {frames} | {:.1} | {:.1} \
+             | {:.1} | {:.1} |\n",
+            cpu_ms.median, cpu_ms.p99, wall_ms.median, wall_ms.p99
+        )
+    };
+    pages.iter().map(row).fold(head.to_owned(), |text, row| text + &row)
 }
 
-fn checks(costs: &Costs) -> String {
+fn checks(page: &str, costs: &Costs) -> String {
     let megabytes = costs.bytes as f64 / 1e6;
     let checks = [
         ("main thread per frame, CPU, median", costs.cpu_ms.median, MEDIAN_MS, "ms"),
@@ -88,7 +101,7 @@ fn checks(costs: &Costs) -> String {
     ];
     let line = |(what, found, most, unit): (&str, f64, f64, &str)| {
         let verdict = if found <= most { "met" } else { "NOT MET" };
-        format!("- {verdict}: {what}: {found:.1} {unit}, at most {most} {unit}\n")
+        format!("- {verdict}: {page}: {what}: {found:.1} {unit}, at most {most} {unit}\n")
     };
     checks.map(line).concat()
 }
@@ -102,9 +115,11 @@ mod tests {
         let text = r#"{"slices": 1100000, "bytes": 15000001, "readable_ms": 99.6, "interactive_ms": 2000.0,
             "frames": 460, "cpu_ms": {"median": 8.0, "p99": 25.1}, "wall_ms": {"median": 9.5, "p99": 40.0}}"#;
         let costs: Costs = serde_json::from_str(text).unwrap();
-        let judged: Vec<bool> = checks(&costs).lines().map(|line| line.starts_with("- met")).collect();
+        let judged: Vec<bool> =
+            checks("timeline", &costs).lines().map(|line| line.starts_with("- met")).collect();
         assert_eq!(judged, [true, false, true, true, false]);
         let row = "| timeline | 1100000 | 15.0 | 100 | 2000 | 460 | 8.0 | 25.1 | 9.5 | 40.0 |\n";
-        assert!(table(&costs).ends_with(row), "{}", table(&costs));
+        let table = table(&[("timeline", costs)]);
+        assert!(table.ends_with(row), "{table}");
     }
 }

@@ -16,6 +16,10 @@ use crate::{text, units};
 const TITLE: f64 = 15.0;
 const SECTION: f64 = 12.5;
 const TABLE: f64 = 10.0;
+/// What a question and its sentence take, with the first rows of a table.
+const ABOVE: f64 = 90.0;
+/// Most flame graphs are not higher.
+const FLAME: f64 = 400.0;
 
 /// The answer to one question.
 pub(super) fn page(page: &Page<'_>) -> Sheets {
@@ -116,6 +120,9 @@ fn write_finding(number: usize, finding: &Finding, sheets: &mut Sheets) {
 }
 
 fn write_section(section: &Section<'_>, sheets: &mut Sheets) {
+    // A question stands above what answers it.
+    let flame = if section.flame.is_some() { FLAME } else { 0.0 };
+    sheets.need(ABOVE + section.figures.first().map_or(flame, Sheets::height_of));
     sheets.heading(section.question, SECTION);
     sheets.paragraph(&section.says, Style::BODY);
     for figure in on_paper(&section.figures) {

@@ -23,6 +23,14 @@ const PICTURE_WIDTH: f64 = 700.0;
 pub(super) const INK: &str = "#1f2328";
 pub(super) const SOFT: &str = "#59636e";
 
+const PICTURE: Dress = Dress { width: PICTURE_WIDTH, ..Dress::FILE };
+
+/// What makes a picture of that height fit the column and the page.
+fn scale(height: f64) -> f64 {
+    let most = BOTTOM - MARGIN - 2.0 * Style::SOFT.line();
+    (COLUMN / PICTURE_WIDTH).min(most / height)
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Mark {
     Text { x: f64, y: f64, size: f64, bold: bool, color: &'static str, text: String },
@@ -155,11 +163,16 @@ impl Sheets {
         self.skip(8.0);
     }
 
+    /// What a figure takes of a page.
+    pub(super) fn height_of(figure: &Figure) -> f64 {
+        let (_, drawn) = svg::sized(figure, &PICTURE);
+        drawn * scale(drawn)
+    }
+
     /// As wide as the column, whole on one page: what is drawn, and how high it is.
     pub(super) fn picture(&mut self, draw: impl FnOnce(&Dress) -> (String, f64)) {
-        let (svg, drawn) = draw(&Dress { width: PICTURE_WIDTH, ..Dress::FILE });
-        let most = BOTTOM - MARGIN - 2.0 * Style::SOFT.line();
-        let scale = (COLUMN / PICTURE_WIDTH).min(most / drawn);
+        let (svg, drawn) = draw(&PICTURE);
+        let scale = scale(drawn);
         let (width, height) = (PICTURE_WIDTH * scale, drawn * scale);
         self.need(height + Style::SOFT.line());
         self.mark(Mark::Picture { x: MARGIN, y: self.y, width, height, svg });

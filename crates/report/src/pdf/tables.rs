@@ -11,14 +11,14 @@ use crate::one_unit::OneUnit;
 use crate::text;
 
 /// Rows of one table; files hold the rest.
-const MOST_ROWS: usize = 40;
+const MOST_ROWS: usize = 250;
 const GAP: f64 = 9.0;
 /// Texts are wrapped, but not into less than this.
 const LEAST_TEXT: f64 = 140.0;
 /// A name that is there to say which row it is.
 const BRIEF: f64 = 130.0;
 /// Longer kernel names are folded.
-const LONGEST_NAME: usize = 220;
+const LONGEST_NAME: usize = 100;
 const CELL: Style = Style { size: 7.5, bold: false, color: super::sheets::INK };
 const HEAD: Style = Style { size: 7.5, bold: true, color: super::sheets::SOFT };
 const RULE: &str = "#d8dee4";

@@ -1,5 +1,7 @@
 //! A panel's place on the paper: margins, axes, ticks and the grid, and where a value goes.
 
+use std::collections::HashSet;
+
 use gpuscope_figure::{Axis, Panel};
 
 use super::paper::{Anchor, Paper, Rect, TEXT};
@@ -40,8 +42,12 @@ fn fitting(name: &str, room: f64) -> String {
     names::fitted_to(name, room, |text| width_of(text, TEXT))
 }
 
-/// No two names that differ look the same.
+/// No two names look the same.
 fn told_apart(rows: &[String], room: f64) -> Vec<String> {
+    let fitted: Vec<String> = rows.iter().map(|row| fitting(row, room)).collect();
+    if fitted.iter().collect::<HashSet<_>>().len() == fitted.len() {
+        return fitted;
+    }
     // About as many letters as there is room for.
     let most = (room / width_of("n", TEXT)) as usize;
     let rows: Vec<&str> = rows.iter().map(String::as_str).collect();

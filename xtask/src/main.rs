@@ -43,7 +43,7 @@ cargo xtask COMMAND
   columns                    writes docs/columns.md anew from what the tables say of themselves
   conformance                the release build against ../shared/oracle
   pages                      the pages in a headless Chromium, and the types of web/
-  pages-bench                what a page of a million events costs the browser; updates BENCHMARKS.md
+  pages-bench                what pages of millions of events cost the browser, also part of bench
   questions [--large] [--rounds 3]
                              CPU time of every question beside reading; updates BENCHMARKS.md. --large adds 10 M
                              events: 3 GB of text
@@ -115,6 +115,7 @@ fn run(args: &mut Args) -> Result<ExitCode> {
             let options = bench::Options::read(args)?;
             args.finish()?;
             bench::run(&workspace, &options)?;
+            say(pages::bench::run(&workspace)?);
         }
         "help" | "--help" | "-h" => print!("{USAGE}"),
         other => bail!("no command `{other}`; `cargo xtask help` lists them"),

@@ -8,33 +8,36 @@ impl MedianStep {
     pub fn figure(&self) -> Figure {
         let mut panel = Panel::new(Axis::new("time", Unit::Ns), Axis::categories("", ["step"])).stacked();
         for part in &self.parts {
-            panel = panel.with(Series::bars(label(part), hue(part.what), vec![Some(part.ns.as_f64())]));
+            panel = panel.with(Series::bars(part.label(), hue(part.what), vec![Some(part.ns.as_f64())]));
         }
         let longest = self.parts.iter().max_by_key(|part| part.ns);
         let summary = longest.map_or(String::new(), |part| {
-            format!("{:.1} % of it is {}", part.ns.pct_of(self.length_ns), label(part))
+            format!("{:.1} % of it is {}", part.ns.pct_of(self.length_ns), part.label())
         });
         let title = format!("The median step: step {} of rank {}", self.step, self.rank);
         Figure::new("median_step", title, panel).summary(summary)
     }
 }
 
-fn label(part: &StepPart) -> String {
-    let what = match part.what {
-        What::Computation => "computation",
-        What::Waiting => "waiting for ranks",
-        What::Transfer => "transfer",
-        What::Copy => "copies",
-        What::IdleHost => "idle: host",
-        What::IdleLaunch => "idle: launch",
-        What::IdleQueued => "idle: queued",
-        What::IdleUnlinked => "idle: launch not recorded",
-        What::Lead => "before the first GPU work",
-        What::Tail => "after the last",
-    };
-    match &part.group {
-        Some(group) => format!("{what} ({group})"),
-        None => what.to_owned(),
+impl StepPart {
+    /// In words, with the group it is about.
+    pub fn label(&self) -> String {
+        let what = match self.what {
+            What::Computation => "computation",
+            What::Waiting => "waiting for ranks",
+            What::Transfer => "transfer",
+            What::Copy => "copies",
+            What::IdleHost => "idle: host",
+            What::IdleLaunch => "idle: launch",
+            What::IdleQueued => "idle: queued",
+            What::IdleUnlinked => "idle: launch not recorded",
+            What::Lead => "before the first GPU work",
+            What::Tail => "after the last",
+        };
+        match &self.group {
+            Some(group) => format!("{what} ({group})"),
+            None => what.to_owned(),
+        }
     }
 }
 

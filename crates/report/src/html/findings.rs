@@ -10,7 +10,7 @@ use gpuscope_trace::Ns;
 
 use super::escaped;
 use crate::page::Page;
-use crate::{text, units};
+use crate::{key_numbers, text, units};
 
 /// Whether a table holds findings: what is slow, what to do about it, and where to look.
 pub(super) fn are_in(table: &Table) -> bool {
@@ -61,15 +61,8 @@ pub(super) fn list(
         write_finding(finding, dossier, page, out)?;
     }
     out.write_all(b"</ol>\n")?;
-    let worth = first.iter().filter(|finding| finding.gain_ns.is_some()).count();
-    if let (true, Some(ns), Some(pct)) =
-        (worth > 1, dossier.analyze.joint_gain_ns, dossier.analyze.joint_gain_pct)
-    {
-        let (worth, saved) = (worth.min(3), units::duration(ns.0));
-        writeln!(
-            out,
-            "<p>The first {worth} together save {saved}, {pct:.0} % of a step: gains overlap.</p>"
-        )?;
+    if let Some(joint) = key_numbers::joint_gain(dossier) {
+        writeln!(out, "<p>{joint}</p>")?;
     }
     if rest.is_empty() {
         return Ok(());

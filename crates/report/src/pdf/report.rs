@@ -3,7 +3,6 @@
 use gpuscope_analysis::dossier::{DossierAnswer, KeyNumber};
 use gpuscope_analysis::findings::Finding;
 use gpuscope_figure::on_paper;
-use gpuscope_table::Unit;
 
 use super::sheets::{COLUMN, MARGIN, Sheets, Style};
 use super::tables;
@@ -11,7 +10,7 @@ use crate::chart::svg::Dress;
 use crate::flame::{Direction, FlameGraph, Order};
 use crate::page::Page;
 use crate::section::{self, Section};
-use crate::{text, units};
+use crate::{key_numbers, setting, text, units};
 
 const TITLE: f64 = 15.0;
 const SECTION: f64 = 12.5;
@@ -47,12 +46,16 @@ pub(super) fn report(dossier: &DossierAnswer, page: &Page<'_>) -> Sheets {
     if let Some(step) = &dossier.median_step {
         sheets.figure(&step.figure());
     }
+    sheets.paragraph(&setting::of(dossier), Style::SOFT);
     sheets.heading("What to do", SECTION);
     if dossier.analyze.findings.is_empty() {
         sheets.paragraph("Nothing above 2 % of a step was found.", Style::BODY);
     }
     for (i, finding) in dossier.analyze.findings.iter().enumerate() {
         write_finding(i + 1, finding, &mut sheets);
+    }
+    if let Some(joint) = key_numbers::joint_gain(dossier) {
+        sheets.paragraph(&joint, Style::BODY);
     }
     for section in section::of(dossier) {
         write_section(&section, &mut sheets);
@@ -73,15 +76,12 @@ fn numbers(numbers: &[KeyNumber], sheets: &mut Sheets) {
         for (i, number) in row.iter().enumerate() {
             let x = MARGIN + i as f64 * width;
             let mut y = top;
-            let shown = number.value.map_or(text::MISSING.to_owned(), |value| value_of(value, number.unit));
+            let shown = key_numbers::value(number);
             for (said, style) in [(number.label.to_owned(), Style::SOFT), (shown, large)] {
                 sheets.text(x, y, style, &said);
                 y += style.line();
             }
-            let worst = number
-                .worst
-                .as_ref()
-                .map(|worst| format!("rank {}: {}", worst.rank, value_of(worst.value, number.unit)));
+            let worst = key_numbers::spread(number);
             for said in number.note.iter().chain(&worst) {
                 let said = text::one_line(said);
                 for line in crate::fonts::wrapped(&said, width - 10.0, |line| Style::SOFT.width_of(line)) {
@@ -92,13 +92,6 @@ fn numbers(numbers: &[KeyNumber], sheets: &mut Sheets) {
             lowest = lowest.max(y);
         }
         sheets.skip(lowest - top + 6.0);
-    }
-}
-
-fn value_of(value: f64, unit: Unit) -> String {
-    match unit {
-        Unit::Percent => format!("{value:.1} %"),
-        unit => units::float(value, unit),
     }
 }
 

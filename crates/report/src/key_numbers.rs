@@ -1,0 +1,62 @@
+//! The six numbers of a report as people read them, on pages and on paper.
+
+use gpuscope_analysis::dossier::{DossierAnswer, KeyNumber, Worst};
+use gpuscope_table::Unit;
+
+use crate::{text, units};
+
+pub(crate) fn value(number: &KeyNumber) -> String {
+    number.value.map_or(text::MISSING.to_owned(), |value| three(value, number.unit))
+}
+
+/// The rank that is worst off, and how far from the others.
+pub(crate) fn spread(number: &KeyNumber) -> Option<String> {
+    let worst = number.worst.as_ref()?;
+    Some(distance(worst, number.unit))
+}
+
+fn distance(worst: &Worst, unit: Unit) -> String {
+    let sign = if worst.from_median < 0.0 { "−" } else { "+" };
+    let distance = worst.from_median.abs();
+    let (is_alike, distance) = match unit {
+        Unit::Percent => (distance < 0.05, format!("{distance:.1} points")),
+        unit => (distance < worst.value.abs() / 1_000.0, three(distance, unit)),
+    };
+    if is_alike {
+        return "all ranks alike".to_owned();
+    }
+    format!("rank {}: {}, {sign}{distance}", worst.rank, three(worst.value, unit))
+}
+
+/// What the first findings save together, if there are several.
+pub(crate) fn joint_gain(dossier: &DossierAnswer) -> Option<String> {
+    let answer = &dossier.analyze;
+    let alone: Vec<_> = answer.findings.iter().filter_map(|finding| finding.gain_ns).take(3).collect();
+    let (worth, ns, pct) = (alone.len(), answer.joint_gain_ns?, answer.joint_gain_pct?);
+    let saved = units::duration(ns.0);
+    // Two causes may hide each other: without one of them the step waits for the other.
+    let why = if ns > alone.into_iter().sum() { "each hides a part of the others" } else { "gains overlap" };
+    (worth > 1)
+        .then(|| format!("The first {worth} together save {saved}, {pct:.0} % of a step: gains overlap."))
+}
+
+/// Three digits are what a person reads.
+fn three(value: f64, unit: Unit) -> String {
+    match unit {
+        Unit::Percent => format!("{value:.1} %"),
+        Unit::Ns | Unit::Bytes => {
+            let text = units::int(value.round() as i64, unit);
+            let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
+            // Four digits are for tables.
+            let number = match number.split_once('.') {
+                Some((whole, part)) if whole.len() + part.len() > 3 => {
+                    let places = 3_usize.saturating_sub(whole.len());
+                    number.parse::<f64>().map_or(number.to_owned(), |value| format!("{value:.places$}"))
+                }
+                _ => number.to_owned(),
+            };
+            format!("{number} {unit}")
+        }
+        unit => units::float(value, unit),
+    }
+}

@@ -12,8 +12,10 @@ import { decodeTree } from "./tree.js";
 /** @typedef {import("./boxes.js").Box} Box */
 
 const ROW = 20;
-/** At both sides, as the style has it. */
+/** At both sides. */
 const MARGIN = 12;
+/** Nobody reads more of a name in a box. */
+const LONGEST_LABEL = 300;
 const BOX_FONT = "12px system-ui, sans-serif";
 const INSIDE = 8;
 /** Changes are mixed from this. */
@@ -31,6 +33,8 @@ export class FlamePage {
   constructor(tree) {
     this.tree = tree;
     this.canvas = /** @type {HTMLCanvasElement} */ (byId("flame-boxes"));
+    this.scroller = byId("flame-scroller");
+    this.spacer = byId("flame-spacer");
     this.input = /** @type {HTMLInputElement} */ (byId("flame-find"));
     this.keys = /** @type {HTMLDialogElement} */ (byId("flame-keys"));
     this.zoomed = 0;
@@ -58,9 +62,9 @@ export class FlamePage {
     return this.room > 0;
   }
 
-  /** How wide what holds the boxes is. */
+  /** How wide boxes can be. */
   get room() {
-    return (this.canvas.parentElement?.clientWidth ?? 0) - 2 * MARGIN;
+    return this.scroller.clientWidth - 2 * MARGIN;
   }
 
   get weight() {
@@ -69,6 +73,7 @@ export class FlamePage {
 
   listen() {
     window.addEventListener("resize", this.redraw);
+    this.scroller.addEventListener("scroll", this.redraw);
     window.addEventListener("hashchange", () => isFlame(location.hash) && this.open(location.hash));
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", this.redraw);
     this.canvas.addEventListener("click", (event) => {
@@ -120,6 +125,8 @@ export class FlamePage {
 
   turn() {
     this.upwards = !this.upwards;
+    this.arrange();
+    this.reveal(this.zoomed, true);
     this.save();
   }
 
@@ -132,6 +139,8 @@ export class FlamePage {
     this.input.value = "";
     this.zoomed = this.chosen = 0;
     this.search("");
+    this.arrange();
+    this.reveal(0, true);
   }
 
   /** @param {"in" | "out" | "left" | "right"} where */
@@ -139,6 +148,7 @@ export class FlamePage {
     const from = this.boxes.find((box) => box.node === this.chosen) ?? this.boxes[0];
     this.chosen = neighbour(this.boxes, from, where).node;
     byId("flame-said").textContent = this.say(this.chosen);
+    this.reveal(this.chosen);
     this.redraw();
   }
 
@@ -153,6 +163,8 @@ export class FlamePage {
     this.earlier = parts.get("widths") === "before" && this.tree.before !== null;
     this.input.value = parts.get("find") ?? "";
     this.search(this.input.value);
+    this.arrange();
+    this.reveal(this.zoomed, true);
   }
 
   save() {
@@ -171,6 +183,8 @@ export class FlamePage {
   zoom(node) {
     this.zoomed = this.chosen = node;
     byId("flame-said").textContent = this.say(node);
+    this.arrange();
+    this.reveal(node, true);
     this.save();
   }
 
@@ -188,32 +202,60 @@ export class FlamePage {
     const begun = performance.now();
     if (!this.inSight) return;
     const width = this.room;
-    this.boxes = boxes(this.tree, this.weight, this.zoomed, 0.5 / width, this.heavy);
-    this.rows = this.boxes.reduce((most, box) => Math.max(most, box.row), 0) + 1;
-    const context = this.fit(width, this.rows * ROW);
+    this.arrange();
+    const height = this.scroller.clientHeight;
+    const context = this.fit(width, height);
     if (!context) return;
     const ink = theme().ink;
+    const seeks = this.hits && this.hits.nodes.size > 0;
     for (const box of this.boxes) {
       const [x, y] = [box.left * width, this.y(box.row)];
+      if (y < -ROW || y > height) continue;
       const wide = Math.max(box.width * width - 1, 0.5);
       const color = this.color(box.node);
-      context.globalAlpha = this.hits && !this.hits.nodes.has(box.node) ? 0.25 : 1;
+      const faint = seeks && !this.hits?.nodes.has(box.node);
+      context.globalAlpha = faint ? 0.25 : 1;
       context.fillStyle = color;
       context.fillRect(x, y, wide, ROW - 1);
+      context.globalAlpha = 1;
       const text = wide > 3 * INSIDE ? this.label(context, box.node, wide - INSIDE) : "";
       if (text) {
-        context.fillStyle = context.globalAlpha < 1 ? ink : onColor(color);
+        context.fillStyle = faint ? ink : onColor(color);
         context.fillText(text, x + INSIDE / 2, y + ROW / 2);
       }
       if (box.node === this.chosen && this.chosen) {
-        context.globalAlpha = 1;
         context.strokeStyle = ink;
         context.strokeRect(x + 1, y + 1, Math.max(wide - 2, 1), ROW - 3);
       }
     }
-    context.globalAlpha = 1;
     this.drawn = { rectangles: this.boxes.length, ms: performance.now() - begun };
+  }
+
+  /** Which boxes there are, and how far they reach. */
+  arrange() {
+    if (!this.inSight) return;
+    this.boxes = boxes(this.tree, this.weight, this.zoomed, 0.5 / this.room, this.heavy);
+    this.rows = this.boxes.reduce((most, box) => Math.max(most, box.row), 0) + 1;
+    this.spacer.style.height = `${this.rows * ROW}px`;
+    // The way back takes room, too.
     this.crumbs();
+  }
+
+  /**
+   * Scrolls to a box, if it is out of sight, or in any case so that what is inside it has the room.
+   * @param {number} node
+   * @param {boolean} inside
+   */
+  reveal(node, inside = false) {
+    const box = this.boxes.find((box) => box.node === node);
+    if (!box) return;
+    const { clientHeight } = this.scroller;
+    const top = this.top(box.row);
+    const inSight = top >= this.scroller.scrollTop && top + ROW <= this.scroller.scrollTop + clientHeight;
+    // What is around the box stays in sight, as far as a few rows go.
+    const around = Math.min(box.row, 3) * ROW;
+    if (inside) this.scroller.scrollTop = this.upwards ? top + ROW + around - clientHeight : top - around;
+    else if (!inSight) this.scroller.scrollTop = top - clientHeight / 2;
   }
 
   /**
@@ -224,7 +266,7 @@ export class FlamePage {
    */
   label(context, node, room) {
     const name = this.tree.name[node];
-    const known = this.labels.get(name) ?? { text: brief(this.name(node)), width: 0 };
+    const known = this.labels.get(name) ?? { text: brief(this.name(node).slice(0, LONGEST_LABEL)), width: 0 };
     if (!known.width) {
       known.width = context.measureText(known.text).width || 1;
       this.labels.set(name, known);
@@ -252,9 +294,14 @@ export class FlamePage {
     return context;
   }
 
-  /** @param {number} row */
-  y(row) {
+  /** Where a row is among all. @param {number} row */
+  top(row) {
     return (this.upwards ? this.rows - 1 - row : row) * ROW;
+  }
+
+  /** Where it is on the canvas. @param {number} row */
+  y(row) {
+    return this.top(row) - this.scroller.scrollTop;
   }
 
   /** @param {number} node */
@@ -279,7 +326,7 @@ export class FlamePage {
   at(event) {
     const area = this.canvas.getBoundingClientRect();
     const share = (event.clientX - area.left) / area.width;
-    const line = Math.floor((event.clientY - area.top) / ROW);
+    const line = Math.floor((event.clientY - area.top + this.scroller.scrollTop) / ROW);
     const row = this.upwards ? this.rows - 1 - line : line;
     return this.boxes.find((box) => box.row === row && share >= box.left && share < box.left + box.width);
   }
@@ -313,6 +360,7 @@ export class FlamePage {
       return element("li", {}, button);
     });
     byId("flame-crumbs").replaceChildren(...items);
+    byId("flame-crumbs").scrollTop = byId("flame-crumbs").scrollHeight;
     byId("flame-direction").textContent = this.upwards ? "Flame" : "Icicle";
     byId("flame-order").textContent = this.heavy ? "Heaviest first" : "In order of time";
     byId("flame-widths").textContent = this.earlier ? "Widths: before" : "Widths: now";

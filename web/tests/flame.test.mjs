@@ -178,6 +178,30 @@ describe("moving about", () => {
     }));
 });
 
+test("what is zoomed to and what keys go to is in sight", () =>
+  visit("", async (page) => {
+    const deepest = await page.evaluate(() => {
+      const { boxes } = gpuscope;
+      return boxes.reduce((deep, box) => (box.row > deep.row ? box : deep)).node;
+    });
+    const inSight = () =>
+      page.evaluate((node) => {
+        const y = gpuscope.y(gpuscope.boxes.find((box) => box.node === node).row);
+        return y >= 0 && y < gpuscope.scroller.clientHeight;
+      }, deepest);
+    await page.evaluate((node) => gpuscope.zoom(node), deepest);
+    await drawn(page);
+    assert.ok(await inSight());
+    await press(page, "i");
+    assert.ok(await inSight());
+    await page.evaluate(() => gpuscope.reset());
+    for (let i = 0; i < 30; i++) await page.keyboard.press("ArrowUp");
+    await drawn(page);
+    const chosen = await page.evaluate(() => gpuscope.y(gpuscope.boxes.find((box) => box.node === gpuscope.chosen).row));
+    const height = await page.evaluate(() => gpuscope.scroller.clientHeight);
+    assert.ok(chosen >= 0 && chosen < height, `${chosen} of ${height}`);
+  }, { height: 300 }));
+
 describe("search", () => {
   test("hits are said with their share of all", () =>
     visit("", async (page) => {

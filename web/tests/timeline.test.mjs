@@ -376,6 +376,18 @@ describe("the page", () => {
       assert.ok((await sight(page)).to > (await sight(page)).from);
     }));
 
+  test("an address with a range the wrong way round, or a slice that is none, makes sense of it", () =>
+    visit("#from=0&to=100000000&mark=60000000..20000000", async (page) => {
+      await page.waitForSelector("#details section");
+      assert.match(await page.textContent("#details h2"), /^40\.00 ms from 20\.00 ms to 60\.00 ms/);
+      await page.evaluate(() => (location.hash = "#slice=1.5"));
+      await drawn(page);
+      assert.doesNotMatch(await page.textContent("#details"), /NaN|undefined/);
+      await page.evaluate(() => (location.hash = "#from=0&to=1000"));
+      await drawn(page);
+      assert.equal(await page.textContent("#details"), "");
+    }));
+
   test("? shows the keys; ? again or Escape hides them", () =>
     visit("", async (page) => {
       await press(page, "?");

@@ -160,6 +160,19 @@ describe("what is asked", () => {
     }));
 });
 
+test("a page that nobody touches asks for nothing, not even at the edge, and its address follows", () =>
+  visit("", async (page) => {
+    await settled(page);
+    await press(page, ..."wwww", ..."a".repeat(30));
+    const { from } = await page.evaluate(() => gpuscope.state);
+    assert.ok(from < 0, `${from}`);
+    let requests = 0;
+    page.on("request", () => requests++);
+    await page.waitForTimeout(600);
+    assert.equal(requests, 0);
+    assert.match(new URL(page.url()).hash, new RegExp(`from=${Math.round(from)}&`));
+  }));
+
 test("once the server is gone the page says so", async () => {
   const server = await view(join(folder.path, "small"));
   const context = await browser.browser.newContext();

@@ -287,8 +287,8 @@ export class Painter {
 
   drawMarked() {
     const { context, state, colors } = this;
-    if (!state.marked) return;
-    const [from, to] = state.marked.map((time) => Math.max(this.x(time), GUTTER));
+    if (!state.marked || state.marked[1] < state.from || state.marked[0] > state.to) return;
+    const [from, to] = state.marked.map((time) => Math.min(Math.max(this.x(time), GUTTER), state.width));
     context.fillStyle = MEANING.memset;
     context.globalAlpha = 0.18;
     context.fillRect(from, AXIS, to - from, state.height - AXIS);

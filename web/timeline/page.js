@@ -15,6 +15,8 @@ import { State, isPlace } from "./state.js";
 
 /** @typedef {import("./source.js").Slice} Slice */
 
+const LOST = "The server does not answer: is gpuscope view still running?";
+
 export class TimelinePage {
   /** @param {import("./data.js").Timeline} timeline */
   constructor(timeline) {
@@ -38,6 +40,8 @@ export class TimelinePage {
     this.source = timeline.served ? this.served() : new Embedded(timeline);
     /** What is known of the selected slice. @type {Slice | null} */
     this.slice = null;
+    /** @type {ReturnType<typeof setTimeout> | undefined} */
+    this.saving = undefined;
     /** How often something of a kind was asked for. */
     this.turns = { panel: 0, search: 0 };
     this.listen();
@@ -52,7 +56,7 @@ export class TimelinePage {
 
   served() {
     const served = new Served(this.timeline, this.redraw);
-    served.lost = () => this.say("The server does not answer: is gpuscope view still running?");
+    served.lost = () => this.say(LOST);
     return served;
   }
 
@@ -74,7 +78,9 @@ export class TimelinePage {
       const answer = await asked;
       if (this.turns[kind] === turn) show(answer);
     } catch (error) {
-      this.say(`This could not be found out: ${/** @type {Error} */ (error).message}`);
+      const { message } = /** @type {Error} */ (error);
+      // What a browser says of a server that is gone says nothing.
+      this.say(error instanceof TypeError && this.timeline.served ? LOST : `This could not be found out: ${message}`);
     }
   }
 
@@ -89,6 +95,7 @@ export class TimelinePage {
     this.scroller.scrollTop = wanted ? Math.max(0, wanted.top - LANE) : state.scroll;
     if (state.selected >= 0) this.select(state.selected);
     else if (state.marked) this.describeMarked();
+    else this.unselect();
     this.redraw();
   }
 
@@ -100,8 +107,9 @@ export class TimelinePage {
       "aria-label",
       `Timeline from ${duration(this.state.from)} to ${duration(this.state.to)}, ${this.layout.placed.length} tracks`,
     );
-    clearTimeout(this.saving);
-    this.saving = setTimeout(() => {
+    // However often it is drawn, the address follows.
+    this.saving ??= setTimeout(() => {
+      this.saving = undefined;
       if (this.inSight) history.replaceState(null, "", this.state.toAddress());
     }, 200);
   }
@@ -268,9 +276,21 @@ export class TimelinePage {
     if (!this.state.query.trim()) return this.input.focus();
     const time = this.slice ? this.slice.start : direction > 0 ? -Infinity : Infinity;
     const from = { time, number: this.slice ? this.slice.number : -1 };
-    this.later("panel", this.source.next(this.state.query, from, direction), (number) => {
+    this.later("panel", this.nextAround(from, direction), (number) => {
       if (number !== null) this.goTo(number);
     });
+  }
+
+  /**
+   * After the last hit comes the first one.
+   * @param {{time: number, number: number}} from
+   * @param {1 | -1} direction
+   */
+  async nextAround(from, direction) {
+    const found = await this.source.next(this.state.query, from, direction);
+    if (found !== null) return found;
+    const start = { time: direction > 0 ? -Infinity : Infinity, number: -1 };
+    return this.source.next(this.state.query, start, direction);
   }
 
   help() {

@@ -51,11 +51,12 @@ export class Served {
     const pixel = (state.to - state.from) / Math.max(state.width - GUTTER, 1);
     const bucket = 2 ** Math.max(0, Math.floor(Math.log2(pixel)));
     const { lanes, counters } = this.inSight(state, layout);
-    const covers = this.detail.from <= state.from && this.detail.to >= state.to;
+    const whole = this.timeline.length + 1;
+    // Beyond both ends there is nothing to be had.
+    const covers = this.detail.from <= Math.max(state.from, 0) && this.detail.to >= Math.min(state.to, whole);
     for (const lane of lanes) this.give(lane, covers);
     for (const track of counters) this.count(track, covers);
     const room = (state.to - state.from) * BESIDE;
-    const whole = this.timeline.length + 1;
     const from = Math.max(0, Math.floor((state.from - room) / bucket) * bucket);
     const to = Math.min(whole, Math.ceil((state.to + room) / bucket) * bucket);
     const fine = bucket < this.overview.bucket;

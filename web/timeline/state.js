@@ -6,7 +6,7 @@ const SHORTEST = 10;
 
 /** Whether an address is a place in the timeline. @param {string} address */
 export function isPlace(address) {
-  return address.startsWith("#from=") || address.startsWith("#timeline");
+  return /^#(from|to|slice|mark|group|timeline)\b/.test(address);
 }
 
 export class State {
@@ -74,11 +74,12 @@ export class State {
       return Number.isFinite(value) ? value : otherwise;
     };
     this.look(number("from", 0), number("to", this.length));
-    this.scroll = number("y", 0);
-    this.selected = number("slice", -1);
+    this.scroll = Math.max(0, number("y", 0));
+    this.selected = Math.trunc(number("slice", -1));
     this.query = parts.get("find") ?? "";
     this.group = parts.get("group");
     const marked = (parts.get("mark") ?? "").split("..").map(Number);
-    this.marked = marked.length === 2 && marked.every(Number.isFinite) ? [marked[0], marked[1]] : null;
+    const [from, to] = marked.sort((a, b) => a - b).map((time) => Math.min(Math.max(time, 0), this.length));
+    this.marked = marked.length === 2 && marked.every(Number.isFinite) ? [from, to] : null;
   }
 }

@@ -36,8 +36,20 @@ pub(crate) fn joint_gain(dossier: &DossierAnswer) -> Option<String> {
     let saved = units::duration(ns.0);
     // Two causes may hide each other: without one of them the step waits for the other.
     let why = if ns > alone.into_iter().sum() { "each hides a part of the others" } else { "gains overlap" };
-    (worth > 1)
-        .then(|| format!("The first {worth} together save {saved}, {pct:.0} % of a step: gains overlap."))
+    (worth > 1).then(|| format!("The first {worth} together save {saved}, {pct:.0} % of a step: {why}."))
+}
+
+/// What stands in the place of findings.
+pub(crate) fn nothing_found(dossier: &DossierAnswer) -> String {
+    let step = &dossier.analyze.step;
+    let whole = if step.steps == 0 { "of the recorded time" } else { "of a step" };
+    if step.idle_pct + step.exposed_comm_pct < 10.0 {
+        format!("Nothing above 2 % {whole} was found.")
+    } else {
+        format!(
+            "No single cause that is worth 2 % {whole} could be named; the sections below say where the time went."
+        )
+    }
 }
 
 /// Three digits are what a person reads.

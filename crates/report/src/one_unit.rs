@@ -19,21 +19,25 @@ struct Chosen {
 }
 
 impl OneUnit {
-    pub(crate) fn of(column: &Column) -> OneUnit {
-        let sizes = match column.unit {
+    /// Of each column; those that are the least, the mean, the most of one thing share one.
+    pub(crate) fn of_all(columns: &[&Column]) -> Vec<OneUnit> {
+        let of = |column: &&Column| {
+            let alike = columns.iter().filter(|other| other.unit == column.unit && is_alike(other, column));
+            OneUnit::of(column.unit, alike.flat_map(|column| magnitudes(column)).collect())
+        };
+        columns.iter().map(of).collect()
+    }
+
+    fn of(unit: Unit, mut magnitudes: Vec<f64>) -> OneUnit {
+        let sizes = match unit {
             Unit::Ns => &TIMES[..],
             Unit::Bytes => &BYTES[..],
             _ => return OneUnit(None),
         };
-        let mut magnitudes: Vec<f64> = match &column.values {
-            Values::Int(values) => values.iter().flatten().map(|value| (*value as f64).abs()).collect(),
-            Values::Float(values) => values.iter().flatten().map(|value| value.abs()).collect(),
-            Values::Text(_) => return OneUnit(None),
-        };
-        magnitudes.retain(|size| *size > 0.0);
         magnitudes.sort_by(f64::total_cmp);
-        let middle = magnitudes.get(magnitudes.len() / 2).copied().unwrap_or(0.0);
-        let most = magnitudes.last().copied().unwrap_or(0.0);
+        // Where there is nothing, it is nothing of any unit.
+        let Some(most) = magnitudes.last().copied() else { return OneUnit(None) };
+        let middle = magnitudes[magnitudes.len() / 2];
         // Five digits before the point are enough, be there ever so many small ones.
         let is_fitting = |size: f64| middle < size * 1000.0 && most < size * 1e5;
         let fitting = sizes.iter().find(|(_, size)| is_fitting(*size as f64)).or(sizes.last());
@@ -51,7 +55,10 @@ impl OneUnit {
     }
 
     pub(crate) fn cell(self, column: &Column, row: usize) -> String {
-        let Some(Chosen { size, .. }) = self.0 else { return text::cell(column, row) };
+        let size = self.0.map_or(1, |chosen| chosen.size);
+        if self.0.is_none() && !matches!(column.unit, Unit::Ns | Unit::Bytes) {
+            return text::cell(column, row);
+        }
         let value = match &column.values {
             Values::Int(values) => values[row].map(|value| value as f64),
             Values::Float(values) => values[row],
@@ -59,6 +66,28 @@ impl OneUnit {
         };
         value.map_or_else(|| text::cell(column, row), |value| three_digits(value / size as f64))
     }
+}
+
+/// Other than nothing.
+fn magnitudes(column: &Column) -> Vec<f64> {
+    let all: Vec<f64> = match &column.values {
+        Values::Int(values) => values.iter().flatten().map(|value| (*value as f64).abs()).collect(),
+        Values::Float(values) => values.iter().flatten().map(|value| value.abs()).collect(),
+        Values::Text(_) => Vec::new(),
+    };
+    all.into_iter().filter(|size| *size > 0.0).collect()
+}
+
+/// Whether both are of one thing: `min_transfer_ns`, `max_transfer_ns`.
+fn is_alike(a: &Column, b: &Column) -> bool {
+    a.name == b.name || matches!((thing(a.name), thing(b.name)), (Some(a), Some(b)) if a == b)
+}
+
+/// What a figure about many values is about.
+fn thing(name: &str) -> Option<&str> {
+    const STATISTICS: [&str; 9] =
+        ["min_", "max_", "mean_", "median_", "std_", "p25_", "p75_", "p95_", "p99_"];
+    STATISTICS.iter().find_map(|statistic| name.strip_prefix(statistic))
 }
 
 /// Three digits that count, and all before the point.
@@ -80,7 +109,7 @@ mod tests {
 
     fn shown(unit: Unit, values: &[i64]) -> (Option<&'static str>, Vec<String>) {
         let table = Table::of("t", "T", values).int("value", unit, "A value", |value| *value).build();
-        let (column, one) = (&table.columns[0], OneUnit::of(&table.columns[0]));
+        let (column, one) = (&table.columns[0], OneUnit::of_all(&[&table.columns[0]])[0]);
         (one.name(), (0..values.len()).map(|row| one.cell(column, row).replace('\u{202f}', " ")).collect())
     }
 
@@ -105,6 +134,20 @@ mod tests {
             shown(Unit::Bytes, &[1 << 30, 3 << 29]),
             (Some("GiB"), vec!["1.00".to_owned(), "1.50".to_owned()])
         );
+    }
+
+    #[test]
+    fn the_least_and_the_most_of_one_thing_share_a_unit() {
+        let rows = [(7_143_000, 70_000_000)];
+        let table = Table::of("t", "T", &rows)
+            .int("min_transfer_ns", Unit::Ns, "Least", |row| row.0 / 10)
+            .int("max_transfer_ns", Unit::Ns, "Most", |row| row.1)
+            .int("wait_ns", Unit::Ns, "Another", |_| 12)
+            .int("none_ns", Unit::Ns, "Nothing", |_| 0)
+            .build();
+        let columns: Vec<&Column> = table.columns.iter().collect();
+        let names: Vec<_> = OneUnit::of_all(&columns).into_iter().map(OneUnit::name).collect();
+        assert_eq!(names, [Some("ms"), Some("ms"), Some("ns"), None]);
     }
 
     #[test]

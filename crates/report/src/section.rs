@@ -67,12 +67,17 @@ fn ranks(dossier: &DossierAnswer) -> Section<'_> {
     };
     let says = match (several, step.median_ns) {
         (true, Some(_)) => format!("Step times of the ranks differ by {:.1} %.", step.spread_pct),
-        _ => format!("{:.1} % of the time was computation.", step.computation_pct),
+        _ => format!(
+            "From the first to the last GPU event {:.1} % of the time was computation.",
+            step.computation_pct
+        ),
     };
-    Section::new("ranks", question, says)
+    let section = Section::new("ranks", question, says)
         .drawn(&answer.breakdown)
-        .listed(&answer.breakdown, &["total", "steps"])
-        .listed(&answer.stragglers, &["ranks", "late"])
+        .listed(&answer.breakdown, &["total", "steps"]);
+    // Alone nobody is late.
+    let meet = answer.collectives.collectives.iter().any(|row| row.ranks.len() > 1);
+    if several && meet { section.listed(&answer.stragglers, &["ranks", "late"]) } else { section }
 }
 
 fn kernels(dossier: &DossierAnswer) -> Section<'_> {
@@ -166,8 +171,13 @@ fn idle(dossier: &DossierAnswer) -> Section<'_> {
 }
 
 fn launches(dossier: &DossierAnswer) -> Section<'_> {
+    const QUESTION: &str = "Does the host launch fast enough?";
+    if dossier.launches.ranks.iter().all(|rank| rank.summary.count == 0) {
+        let says = "No launches are recorded; profile with activities CPU and CUDA.";
+        return Section::new("launches", QUESTION, says.to_owned());
+    }
     let says = "Short kernels, slow calls and long delays, and how much work waited in front of each stream.";
-    Section::new("launches", "Does the host launch fast enough?", says.to_owned())
+    Section::new("launches", QUESTION, says.to_owned())
         .drawn(&dossier.queue)
         .listed(&dossier.launches, &["summary"])
         .listed(&dossier.queue, &["streams"])

@@ -6,6 +6,7 @@ pub(crate) fn of(dossier: &DossierAnswer) -> String {
     let ranks = &dossier.info.ranks;
     let mut models: Vec<&str> =
         ranks.iter().flat_map(|rank| &rank.devices).filter_map(|device| device.name.as_deref()).collect();
+    models.retain(|name| !name.trim().is_empty());
     models.sort_unstable();
     models.dedup();
     let mut hosts: Vec<&str> = ranks.iter().filter_map(|rank| rank.host_name.as_deref()).collect();
@@ -35,7 +36,9 @@ pub(crate) fn of(dossier: &DossierAnswer) -> String {
     }
     let used = dossier.analyze.breakdown.ranks.first().and_then(|rank| rank.step_time.as_ref());
     if let Some(used) = used {
-        parts.push(format!("{} of {} steps used", used.steps_used, dossier.analyze.step.steps));
+        let steps = dossier.analyze.step.steps;
+        let s = if steps == 1 { "" } else { "s" };
+        parts.push(format!("{} of {steps} step{s} used", used.steps_used));
     }
     parts.join(" · ")
 }

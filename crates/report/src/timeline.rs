@@ -48,16 +48,16 @@ fn page(timeline: Embedded, title: &str) -> Shell {
 
 /// In words, for people; empty if everything is there.
 fn said(left_out: LeftOut) -> String {
-    let part = |count: u64, of: &str, below: i64| {
+    let part = |count: u64, of: &str, longest: i64| {
         let count = units::count(i64::try_from(count).unwrap_or(i64::MAX));
-        format!("{count} {of} events shorter than {}", units::duration(below))
+        format!("{count} {of} events of at most {}", units::duration(longest))
     };
     let mut parts = Vec::new();
     if left_out.host > 0 {
-        parts.push(part(left_out.host, "host", left_out.host_below.0));
+        parts.push(part(left_out.host, "host", left_out.host_longest.0));
     }
     if left_out.gpu > 0 {
-        parts.push(part(left_out.gpu, "GPU", left_out.gpu_below.0));
+        parts.push(part(left_out.gpu, "GPU", left_out.gpu_longest.0));
     }
     if parts.is_empty() { String::new() } else { format!("Left out: {}.", parts.join(" and ")) }
 }

@@ -24,7 +24,7 @@ pub(crate) fn router(shared: Arc<Shared>) -> Router {
         .route("/range", get(range));
     Router::new()
         .nest(&format!("/{}/", shared.token), view)
-        .layer(middleware::from_fn_with_state(Arc::clone(&shared), guard::own_host_only))
+        .layer(middleware::from_fn(guard::own_host_only))
         .with_state(shared)
 }
 

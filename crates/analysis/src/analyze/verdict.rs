@@ -53,7 +53,8 @@ fn without_findings(answer: &AnalyzeAnswer, whole: &str) -> String {
     }
     if pct >= BUSY_PCT {
         return format!(
-            "Healthy: the GPUs compute {pct:.0} % of the time, and nothing else is worth 2 % {whole}."
+            "Healthy: from their first to their last work the GPUs compute {pct:.0} % of the time, and nothing else is \
+             worth 2 % {whole}."
         );
     }
     if step.idle_pct < MUCH_PCT {

@@ -46,7 +46,7 @@ fn by_rank(few: &FewRanks<'_, RankBreakdown>, all: &[RankBreakdown]) -> Figure {
         (idle + rank.total.idle_ns.as_f64(), total + rank.total.total_ns.as_f64())
     });
     let summary = if total > 0.0 {
-        format!("GPUs idle {:.1} % of the time", idle / total * 100.0)
+        format!("From their first to their last event GPUs idle {:.1} % of the time", idle / total * 100.0)
     } else {
         String::new()
     };

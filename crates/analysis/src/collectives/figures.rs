@@ -5,13 +5,18 @@ use std::collections::BTreeMap;
 use gpuscope_figure::{Figure, Hue, Pictured, Unit};
 use gpuscope_trace::Ns;
 
-use super::{AllToAllV, CollectiveRow, CollectivesAnswer};
+use super::{AllToAllV, CollectiveRow, CollectivesAnswer, RankRow};
 use crate::grid::Grid;
 
 /// Columns that a person still tells apart.
 const MOST_COLLECTIVES: usize = 40;
 /// Groups whose traffic is drawn.
 const MOST_GROUPS: usize = 4;
+
+/// Who comes before the others waits inside the collective, and no longer than it takes.
+fn waited_in(part: &RankRow) -> Ns {
+    part.aligned_wait_ns.min(part.dur_ns)
+}
 
 impl Pictured for CollectivesAnswer {
     fn figures(&self) -> Vec<Figure> {
@@ -37,13 +42,15 @@ impl CollectivesAnswer {
 
     /// Those of several ranks: alone nobody waits.
     fn together(&self) -> impl Iterator<Item = &CollectiveRow> {
-        self.collectives.iter().filter(|row| row.ranks.len() > 1)
+        // Between clocks that cannot be compared that closely nobody knows who waited.
+        let is_known = |row: &CollectiveRow| row.half_width_ns <= row.aligned_skew();
+        self.collectives.iter().filter(move |row| row.ranks.len() > 1 && is_known(row))
     }
 
     /// The collectives that cost most waiting, in order of time.
     fn waits(&self, most: usize) -> Figure {
         let mut rows: Vec<&CollectiveRow> = self.together().collect();
-        let waited = |row: &CollectiveRow| row.ranks.iter().map(|rank| rank.aligned_wait_ns).sum::<Ns>();
+        let waited = |row: &CollectiveRow| row.ranks.iter().map(waited_in).sum::<Ns>();
         rows.sort_by_key(|row| std::cmp::Reverse(waited(row)));
         let left_out = rows.len().saturating_sub(most);
         rows.truncate(most);
@@ -53,7 +60,7 @@ impl CollectivesAnswer {
         for (column, row) in rows.iter().enumerate() {
             for part in &row.ranks {
                 if let Ok(place) = ranks.binary_search(&part.rank) {
-                    grid.raise(place, column, part.aligned_wait_ns.as_f64());
+                    grid.raise(place, column, waited_in(part).as_f64());
                 }
             }
         }
@@ -80,7 +87,7 @@ impl CollectivesAnswer {
             let Some(column) = row.step.and_then(|step| steps.binary_search(&step).ok()) else { continue };
             for part in &row.ranks {
                 if let Ok(place) = ranks.binary_search(&part.rank) {
-                    *sums.entry((place, column)).or_default() += part.aligned_wait_ns.as_f64();
+                    *sums.entry((place, column)).or_default() += waited_in(part).as_f64();
                 }
             }
         }

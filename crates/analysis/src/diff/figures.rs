@@ -61,7 +61,13 @@ impl DiffAnswer {
             .with(bars("less in B", Hue::Copy, |change| change < 0.0))
             .with(bars("more in B", Hue::Critical, |change| change > 0.0));
         let pct = if before > 0.0 { (after - before) / before * 100.0 } else { 0.0 };
-        let summary = format!("From A to B the time of the median rank changes by {pct:+.1} %");
+        let step = match (a.step_time_ns, b.step_time_ns) {
+            (Some(a), Some(b)) if a > Ns::ZERO => format!(", its step time by {:+.1} %", (b - a).pct_of(a)),
+            _ => String::new(),
+        };
+        let summary = format!(
+            "From A to B the time from the first to the last GPU event of the median rank changes by {pct:+.1} %{step}"
+        );
         Some(Figure::new("diff", "What makes B differ from A?", panel).summary(summary))
     }
 

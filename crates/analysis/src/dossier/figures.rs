@@ -3,12 +3,13 @@
 use gpuscope_figure::{Axis, Figure, Hue, Panel, Series, Unit};
 
 use super::{MedianStep, StepPart, What};
+use crate::text;
 
 impl MedianStep {
     pub fn figure(&self) -> Figure {
         let mut panel = Panel::new(Axis::new("time", Unit::Ns), Axis::categories("", ["step"])).stacked();
         for part in &self.parts {
-            panel = panel.with(Series::bars(part.label(), hue(part.what), vec![Some(part.ns.as_f64())]));
+            panel = panel.with(Series::bars(self.said(part), hue(part.what), vec![Some(part.ns.as_f64())]));
         }
         let longest = self.parts.iter().max_by_key(|part| part.ns);
         let summary = longest.map_or(String::new(), |part| {
@@ -16,6 +17,11 @@ impl MedianStep {
         });
         let title = format!("The median step: step {} of rank {}", self.step, self.rank);
         Figure::new("median_step", title, panel).summary(summary)
+    }
+
+    /// A part with how long it is: paper cannot be pointed at.
+    fn said(&self, part: &StepPart) -> String {
+        format!("{} {} {:.1} %", part.label(), text::time(part.ns), part.ns.pct_of(self.length_ns))
     }
 }
 
@@ -49,8 +55,7 @@ fn hue(what: What) -> Hue {
         What::Transfer => Hue::Communication,
         What::Copy => Hue::Copy,
         What::IdleHost => Hue::Host,
-        What::IdleLaunch => Hue::Memset,
-        What::IdleQueued => Hue::Nth(3),
-        What::IdleUnlinked | What::Lead | What::Tail => Hue::Idle,
+        What::IdleQueued => Hue::Nth(7),
+        What::IdleLaunch | What::IdleUnlinked | What::Lead | What::Tail => Hue::Idle,
     }
 }

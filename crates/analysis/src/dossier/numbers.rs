@@ -90,7 +90,16 @@ fn exposed(ranks: &[RankBreakdown], steps: &[StepTimes]) -> KeyNumber {
     number
 }
 
-/// A part of the GPUs' time from first to last event.
+/// What shares of a rank's time are of: from its first to its last GPU event, or all of the only step that there is, with
+/// what lies before and after its GPU work.
+fn whole(rank: &RankBreakdown) -> Ns {
+    match steps_of(rank) {
+        [only] => only.window_ns.max(rank.total.total_ns),
+        _ => rank.total.total_ns,
+    }
+}
+
+/// A part of the GPUs' time.
 fn share(
     name: &'static str,
     label: &'static str,
@@ -99,10 +108,9 @@ fn share(
     worse: Worse,
     part: fn(&Times) -> Ns,
 ) -> KeyNumber {
-    let total: Ns = ranks.iter().map(|rank| rank.total.total_ns).sum();
+    let total: Ns = ranks.iter().map(whole).sum();
     let sum: Ns = ranks.iter().map(|rank| part(&rank.total)).sum();
-    let of_rank =
-        ranks.iter().map(|rank| (rank.rank, part(&rank.total).pct_of(rank.total.total_ns))).collect();
+    let of_rank = ranks.iter().map(|rank| (rank.rank, part(&rank.total).pct_of(whole(rank)))).collect();
     KeyNumber {
         name,
         label,

@@ -60,7 +60,7 @@ fn a_single_step_is_its_window_with_what_lies_before_and_after() {
     assert_eq!((step.from, step.length_ns), (Basis::Window, Ns(1_000)));
     assert_eq!(parts(&step), [(What::Computation, 400), (What::Lead, 300), (What::Tail, 300)]);
     let number = |name: &str| answer.numbers.iter().find(|number| number.name == name).unwrap();
-    assert_eq!((number("busy").value, number("exposed_comm").value), (Some(100.0), Some(0.0)));
+    assert_eq!((number("busy").value, number("exposed_comm").value), (Some(40.0), Some(0.0)));
     assert_eq!(number("memory_peak").value, None);
     assert!(number("memory_peak").note.as_deref().is_some_and(|note| note.contains("profile_memory")));
 }

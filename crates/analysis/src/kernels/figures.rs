@@ -131,10 +131,14 @@ impl KernelsAnswer {
         ranks.sort_unstable();
         ranks.dedup();
         let figure = |rank: u32| {
+            // Pies of one figure share a legend: a colour is one kernel.
+            let mut used = 0;
             let pies = KernelType::ALL.into_iter().filter_map(|kind| {
                 let rows: Vec<&KernelRow> =
                     self.kernels.iter().filter(|row| row.rank == rank && row.kernel_type == kind).collect();
-                (!rows.is_empty()).then(|| Panel::pie(slices(&rows, most), Unit::Ns).titled(kind.label()))
+                let slices = slices(&rows, most, used);
+                used += slices.iter().filter(|slice| slice.hue != Hue::Idle).count();
+                (!rows.is_empty()).then(|| Panel::pie(slices, Unit::Ns).titled(kind.label()))
             });
             let title = format!("Top kernels of each kind, rank {rank}");
             pies.fold(None, |figure: Option<Figure>, pie| {
@@ -180,14 +184,16 @@ impl KernelsAnswer {
 }
 
 /// The first few, and the rest as one.
-fn slices(rows: &[&KernelRow], most: usize) -> Vec<Slice> {
+fn slices(rows: &[&KernelRow], most: usize, first_hue: usize) -> Vec<Slice> {
+    // Some rows are several names already.
+    let (named, folded): (Vec<&KernelRow>, Vec<&KernelRow>) = rows.iter().partition(|row| row.names <= 1);
     let slice = |(i, row): (usize, &&KernelRow)| Slice {
         name: row.name.clone(),
         value: row.sum_ns.as_f64(),
-        hue: Hue::Nth(i),
+        hue: Hue::Nth(first_hue + i),
     };
-    let mut slices: Vec<Slice> = rows.iter().enumerate().take(most).map(slice).collect();
-    let rest: f64 = rows.iter().skip(most).map(|row| row.sum_ns.as_f64()).sum();
+    let mut slices: Vec<Slice> = named.iter().enumerate().take(most).map(slice).collect();
+    let rest: f64 = named.iter().skip(most).chain(&folded).map(|row| row.sum_ns.as_f64()).sum();
     if rest > 0.0 {
         slices.push(Slice { name: "others".to_owned(), value: rest, hue: Hue::Idle });
     }

@@ -19,7 +19,7 @@ impl Pictured for TemporalAnswer {
         )
         .stacked()
         .with(share("computing", Hue::Compute, |rank| rank.compute_pct))
-        .with(share("doing something else", Hue::Communication, |rank| rank.non_compute_pct))
+        .with(share("doing something else", Hue::Nth(2), |rank| rank.non_compute_pct))
         .with(share("idle", Hue::Idle, |rank| rank.idle_pct));
         let title = few.title("How much of the time did GPUs compute?", "compute");
         let figure = Figure::new("temporal", title, panel);

@@ -1,5 +1,6 @@
 //! All tracks of all ranks on one clock, with the names and notes of their slices and the arrows between them.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use gpuscope_table::Unit;
@@ -51,10 +52,10 @@ pub struct Counter {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut {
     pub host: u64,
-    /// All of them were shorter than this.
-    pub host_below: Ns,
+    /// None of them was longer than this.
+    pub host_longest: Ns,
     pub gpu: u64,
-    pub gpu_below: Ns,
+    pub gpu_longest: Ns,
 }
 
 /// A rank on the common clock.
@@ -131,55 +132,58 @@ impl OfRank {
     }
 }
 
-/// Which events there is room for.
+/// Which events there is room for: the longest.
 struct Kept {
+    gpu: Room,
+    host: Room,
     left_out: LeftOut,
 }
 
-/// Lengths by powers of two.
-struct Lengths([u64; 65]);
+/// All that is longer is kept, and so many of exactly that length.
+struct Room {
+    longer_than: Ns,
+    as_long: Cell<usize>,
+}
 
-impl Lengths {
-    fn new() -> Lengths {
-        Lengths([0; 65])
-    }
-
-    fn add(&mut self, length: Ns) {
-        self.0[(64 - (length.0.max(0) as u64).leading_zeros()) as usize] += 1;
-    }
-
-    fn total(&self) -> usize {
-        self.0.iter().sum::<u64>() as usize
-    }
-
-    /// The shortest length at which no more than `most` are left, and how many are shorter.
-    fn cut(&self, most: usize) -> (Ns, u64) {
-        let (mut left, mut gone) = (self.total() as u64, 0);
-        for (power, count) in self.0.iter().enumerate() {
-            if left <= most as u64 {
-                // What has this many bits is at least that long.
-                return (if power == 0 { Ns::ZERO } else { Ns(1_i64 << (power - 1).min(62)) }, gone);
-            }
-            (left, gone) = (left - count, gone + count);
+impl Room {
+    /// For so many, and what is left out of all.
+    fn of<L: Iterator<Item = Ns>>(lengths: impl Fn() -> L, most: usize) -> (Room, u64) {
+        let all = lengths().count();
+        if all <= most {
+            return (Room { longer_than: Ns(-1), as_long: Cell::new(0) }, 0);
         }
-        (Ns(i64::MAX), gone)
+        let mut lengths: Vec<Ns> = lengths().map(|length| length.max(Ns::ZERO)).collect();
+        let (longer, first_out, _) = lengths.select_nth_unstable_by(most, |a, b| b.cmp(a));
+        let as_long = longer.iter().filter(|length| *length == first_out).count();
+        (Room { longer_than: *first_out, as_long: Cell::new(as_long) }, (all - most) as u64)
+    }
+
+    fn takes(&self, length: Ns) -> bool {
+        let length = length.max(Ns::ZERO);
+        let left = self.as_long.get();
+        if length == self.longer_than && left > 0 {
+            self.as_long.set(left - 1);
+            return true;
+        }
+        length > self.longer_than
     }
 }
 
 impl Kept {
+    /// Events of the host give way to those of the GPU.
     fn of(view: View<'_>, most: usize) -> Kept {
-        let (mut host, mut gpu) = (Lengths::new(), Lengths::new());
-        for event in view.gpu() {
-            gpu.add(event.dur());
-        }
+        let (gpu, gpu_gone) = Room::of(|| view.gpu().map(|event| event.dur()), most);
+        let room = most.saturating_sub(view.gpu().count());
         let drawn = |row: &Row| view.selection.has(*row) && lanes::is_drawn(view.trace.class(*row));
-        for (start, end) in view.trace.rows().filter(drawn).filter_map(|row| view.trace.span(row)) {
-            host.add(end - start);
-        }
-        let (gpu_below, gpu_gone) = gpu.cut(most);
-        let room = most.saturating_sub(gpu.total() - gpu_gone as usize);
-        let (host_below, host_gone) = host.cut(room);
-        Kept { left_out: LeftOut { host: host_gone, host_below, gpu: gpu_gone, gpu_below } }
+        let spans = || view.trace.rows().filter(drawn).filter_map(|row| view.trace.span(row));
+        let (host, host_gone) = Room::of(|| spans().map(|(start, end)| end - start), room);
+        let left_out = LeftOut {
+            host: host_gone,
+            host_longest: host.longer_than.max(Ns::ZERO),
+            gpu: gpu_gone,
+            gpu_longest: gpu.longer_than.max(Ns::ZERO),
+        };
+        Kept { gpu, host, left_out }
     }
 }
 
@@ -193,7 +197,7 @@ type Spanned = (Row, (Ns, Ns));
 
 fn gpu(view: View<'_>, kept: &Kept) -> Vec<(String, RowLanes)> {
     let mut streams: BTreeMap<(i64, Option<i64>), Vec<Spanned>> = BTreeMap::new();
-    let events = view.gpu().filter(|event| event.dur() >= kept.left_out.gpu_below);
+    let events = view.gpu().filter(|event| kept.gpu.takes(event.dur()));
     for event in events {
         let stream = streams.entry((view.device(event.row), view.stream(event.row))).or_default();
         stream.push((event.row, (event.start, event.end)));
@@ -210,8 +214,7 @@ fn gpu(view: View<'_>, kept: &Kept) -> Vec<(String, RowLanes)> {
 fn threads(view: View<'_>, kept: &Kept) -> Vec<(String, RowLanes)> {
     let trace = view.trace;
     let mut depth_of = vec![0; trace.len()];
-    let long =
-        |row: &Row| trace.span(*row).is_some_and(|(start, end)| end - start >= kept.left_out.host_below);
+    let long = |row: &Row| trace.span(*row).is_some_and(|(start, end)| kept.host.takes(end - start));
     let threads = view.index.host_threads(trace).filter_map(|rows| {
         let rows: Vec<Row> = rows
             .iter()
@@ -371,9 +374,9 @@ impl LeftOut {
     fn add(&mut self, other: LeftOut) {
         *self = LeftOut {
             host: self.host + other.host,
-            host_below: self.host_below.max(other.host_below),
+            host_longest: self.host_longest.max(other.host_longest),
             gpu: self.gpu + other.gpu,
-            gpu_below: self.gpu_below.max(other.gpu_below),
+            gpu_longest: self.gpu_longest.max(other.gpu_longest),
         };
     }
 }

@@ -159,9 +159,10 @@ mod tests {
             let (start, end) = (lane.start[i], lane.end[i]);
             let long = end - start;
             let at = start.0.div_euclid(bucket);
-            let is_short = long.0 < bucket && end.0 <= (at + 1) * bucket;
+            let fits = end.0 <= (at + 1) * bucket;
             match cells.last_mut() {
-                Some((with, cell)) if is_short && *with == at => {
+                // One that fills its bucket may have instants before it.
+                Some((with, cell)) if fits && *with == at => {
                     let most = lane.end[cell.longest as usize] - lane.start[cell.longest as usize];
                     if long > most {
                         cell.longest = i as u32;
@@ -170,7 +171,7 @@ mod tests {
                 }
                 _ => {
                     let cell = Cell { start, end, busy: long, first: i as u32, count: 1, longest: i as u32 };
-                    cells.push((if is_short { at } else { i64::MIN }, cell));
+                    cells.push((if fits && long.0 < bucket { at } else { i64::MIN }, cell));
                 }
             }
         }

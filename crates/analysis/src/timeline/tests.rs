@@ -66,6 +66,17 @@ fn an_arrow_leads_from_the_launch_to_the_kernel() {
 }
 
 #[test]
+fn of_many_that_are_as_long_as_there_is_room_for() {
+    let mut sample = trace();
+    for i in 0..100 {
+        sample = sample.kernel("a", 7, i * 10..i * 10 + 9, None);
+    }
+    let picture = picture(&sample.build(), 40);
+    assert_eq!((picture.left_out.gpu, picture.left_out.gpu_longest), (60, Ns(9)));
+    assert_eq!(picture.tracks.iter().flat_map(|track| &track.lanes).map(Lane::len).sum::<usize>(), 40);
+}
+
+#[test]
 fn the_shortest_host_events_are_left_out_first() {
     let mut sample = trace().kernel("a", 7, 0..1, None);
     for i in 0..10 {
@@ -73,7 +84,7 @@ fn the_shortest_host_events_are_left_out_first() {
     }
     let picture = picture(&sample.build(), 5);
     let left_out = picture.left_out;
-    assert_eq!((left_out.host, left_out.host_below, left_out.gpu), (6, Ns(64), 0));
+    assert_eq!((left_out.host, left_out.host_longest, left_out.gpu), (6, Ns(32), 0));
     assert_eq!(picture.tracks.iter().flat_map(|track| &track.lanes).map(Lane::len).sum::<usize>(), 5);
 }
 

@@ -21,7 +21,7 @@ pub fn figure(figure: &Figure) -> Value {
     let mut shapes = Vec::new();
     let mut named = Vec::new();
     for (i, panel) in figure.panels.iter().enumerate() {
-        let place = Place::of(i, count, figure.arrangement);
+        let place = Place::of(i, count, figure.arrangement).with_room_for(panel);
         let (mut x, y) = measure::axes(panel);
         if shares_x {
             x = measure::shared(&figure.panels);
@@ -89,6 +89,15 @@ impl Place {
             Arrangement::Stacked => Place { number, x: (0.0, 1.0), y: (1.0 - from - length, 1.0 - from) },
             Arrangement::SideBySide => Place { number, x: (from, from + length), y: (0.0, 1.0) },
         }
+    }
+
+    /// Beside another panel, names of rows need room of their own; at the edge the page makes room.
+    fn with_room_for(self, panel: &Panel) -> Place {
+        const LETTER: f64 = 0.0072;
+        let rows = panel.y.names().filter(|_| self.x.0 > 0.0 && !panel.is_pie());
+        let longest = rows.into_iter().flatten().map(|name| name.chars().count().min(40)).max().unwrap_or(0);
+        let needed = (longest as f64 * LETTER - GAP).clamp(0.0, (self.x.1 - self.x.0) / 2.0);
+        Place { x: (self.x.0 + needed, self.x.1), ..self }
     }
 
     /// `x`, `x2`, …

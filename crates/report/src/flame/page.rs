@@ -34,6 +34,7 @@ impl FlameGraph<'_> {
     pub(crate) fn embedded(&self) -> Embedded {
         let body = BODY
             .replace("{what}", &escaped(&what(self.answer)))
+            .replace("{empty}", &empty(self.answer))
             .replace("{compared}", if self.answer.before.is_some() { "" } else { " hidden" })
             .replace("{title}", &escaped(self.title));
         Embedded { body, data: ("flame-data", packed(&self.encode())) }
@@ -78,6 +79,19 @@ impl FlameGraph<'_> {
     }
 }
 
+/// Why there is nothing to see.
+fn empty(flame: &FlameAnswer) -> String {
+    if !flame.nodes.is_empty() {
+        return String::new();
+    }
+    let why = match flame.by {
+        Weight::Gpu => "There is no GPU work in these traces; --by host draws the time of the host.",
+        Weight::Host => "There is no host activity in these traces; profile with activities CPU and CUDA.",
+        Weight::Bytes => "Nothing was copied or set in these traces.",
+    };
+    format!("<b class=\"warning\">{}</b>", escaped(why))
+}
+
 /// What widths and boxes mean, in words.
 fn what(flame: &FlameAnswer) -> String {
     let weight = match flame.by {
@@ -90,5 +104,6 @@ fn what(flame: &FlameAnswer) -> String {
         Paths::Modules => "modules",
         Paths::Operators => "operators",
     };
-    format!("Width is {weight}; boxes are {paths} and what they called.")
+    let whole = look::said(flame.weight.total(), flame.by);
+    format!("Width is {weight}, {whole} in all; boxes are {paths} and what they called.")
 }

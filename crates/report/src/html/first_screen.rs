@@ -26,7 +26,7 @@ pub(super) fn write(dossier: &DossierAnswer, page: &Page<'_>, out: &mut impl Wri
     writeln!(out, "<p class=\"soft\">{}</p>", escaped(&setting::of(dossier)))?;
     out.write_all(b"<section aria-labelledby=\"what-to-do\"><h2 id=\"what-to-do\">What to do</h2>\n")?;
     if dossier.analyze.findings.is_empty() {
-        out.write_all(b"<p>Nothing above 2 % of a step was found.</p>\n")?;
+        writeln!(out, "<p>{}</p>", escaped(&key_numbers::nothing_found(dossier)))?;
     } else {
         findings::list(dossier, page, MOST_FINDINGS, out)?;
     }

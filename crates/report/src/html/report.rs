@@ -83,7 +83,8 @@ fn write_section(section: &Section<'_>, charts: &mut Charts, out: &mut impl Writ
     let (open, folded) = groups.split_at(groups.len().min(OPEN_CHARTS));
     open.iter().try_for_each(|figures| charts.write_group(figures, out))?;
     if !folded.is_empty() {
-        writeln!(out, "<details class=\"more\"><summary>{} more charts</summary>", folded.len())?;
+        let s = if folded.len() == 1 { "" } else { "s" };
+        writeln!(out, "<details class=\"more\"><summary>{} more chart{s}</summary>", folded.len())?;
         folded.iter().try_for_each(|figures| charts.write_group(figures, out))?;
         out.write_all(b"</details>\n")?;
     }

@@ -18,7 +18,7 @@ const MAY_WRAP: usize = 28;
 const MOST_ROWS: usize = 5_000;
 
 pub(super) fn write(table: &Table, out: &mut impl Write) -> io::Result<()> {
-    let columns: Vec<Shown<'_>> = with_shares(table).into_iter().map(Shown::new).collect();
+    let columns = Shown::all(table);
     write!(out, "<div class=\"wide\"><table data-name=\"{}\">\n<thead><tr>", escaped(table.name))?;
     for Shown { column, unit, .. } in &columns {
         let class = if text::is_number(column) { " class=\"n\"" } else { "" };
@@ -62,8 +62,11 @@ struct Shown<'a> {
 }
 
 impl<'a> Shown<'a> {
-    fn new((column, share): (&'a Column, Option<&'a Column>)) -> Shown<'a> {
-        Shown { column, share, unit: OneUnit::of(column) }
+    fn all(table: &'a Table) -> Vec<Shown<'a>> {
+        let columns = with_shares(table);
+        let units = OneUnit::of_all(&columns.iter().map(|(column, _)| *column).collect::<Vec<_>>());
+        let shown = |((column, share), unit)| Shown { column, share, unit };
+        columns.into_iter().zip(units).map(shown).collect()
     }
 }
 

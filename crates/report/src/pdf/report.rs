@@ -49,7 +49,7 @@ pub(super) fn report(dossier: &DossierAnswer, page: &Page<'_>) -> Sheets {
     sheets.paragraph(&setting::of(dossier), Style::SOFT);
     sheets.heading("What to do", SECTION);
     if dossier.analyze.findings.is_empty() {
-        sheets.paragraph("Nothing above 2 % of a step was found.", Style::BODY);
+        sheets.paragraph(&key_numbers::nothing_found(dossier), Style::BODY);
     }
     for (i, finding) in dossier.analyze.findings.iter().enumerate() {
         write_finding(i + 1, finding, &mut sheets);

@@ -34,8 +34,7 @@ struct Set {
 }
 
 impl Set {
-    fn new(column: &Column, share: Option<&Column>) -> Set {
-        let unit = OneUnit::of(column);
+    fn new(column: &Column, share: Option<&Column>, unit: OneUnit) -> Set {
         let cell = |row: usize| {
             let value = unit.cell(column, row);
             match share {
@@ -82,8 +81,10 @@ impl Set {
 }
 
 pub(super) fn write(table: &Table, sheets: &mut Sheets) {
-    let mut columns: Vec<Set> =
-        with_shares(table).into_iter().map(|(column, share)| Set::new(column, share)).collect();
+    let shown = with_shares(table);
+    let units = OneUnit::of_all(&shown.iter().map(|(column, _)| *column).collect::<Vec<_>>());
+    let set = |((column, share), unit): ((&Column, Option<&Column>), OneUnit)| Set::new(column, share, unit);
+    let mut columns: Vec<Set> = shown.into_iter().zip(units).map(set).collect();
     let brief = longest_text(&columns).map(|place| columns[place].brief());
     fit(&mut columns);
     let rows = table.rows().min(MOST_ROWS);

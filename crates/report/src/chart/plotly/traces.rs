@@ -174,13 +174,15 @@ fn cells(panel: &Panel, series: &Series, values: &[Option<f64>], unit: Unit, pla
     let scaled: Vec<Option<f64>> =
         values.iter().map(|value| value.map(|value| value / shown.divisor)).collect();
     let rows: Vec<&[Option<f64>]> = scaled.chunks(columns).collect();
+    // The heading of a panel says what it is about.
+    let scale = if panel.title.is_empty() { shown.heading(&series.name) } else { shown.name.to_owned() };
     json!({
         "type": "heatmap", "z": rows, "xgap": 1, "ygap": 1,
         "x": (0..columns).collect::<Vec<_>>(), "y": (0..rows.len()).collect::<Vec<_>>(),
         "colorscale": [[0, faded(series.hue.hex())], [1, series.hue.hex()]],
         // Beside its own panel.
         "colorbar": {
-            "title": {"text": plain(&shown.heading(&series.name)), "side": "right"}, "thickness": 12,
+            "title": {"text": plain(&scale), "side": "right"}, "thickness": 12,
             "x": place.x.1, "y": f64::midpoint(place.y.0, place.y.1), "len": place.y.1 - place.y.0,
         },
     })

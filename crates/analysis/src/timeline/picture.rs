@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::collections::BTreeMap;
 
 use gpuscope_table::Unit;
-use gpuscope_trace::{Arg, Ns, Row, StrId, View};
+use gpuscope_trace::{Arg, GpuEvent, Ns, Row, StrId, View};
 use rustc_hash::FxHashMap;
 
 use super::counters;
@@ -172,7 +172,7 @@ impl Room {
 impl Kept {
     /// Events of the host give way to those of the GPU.
     fn of(view: View<'_>, most: usize) -> Kept {
-        let (gpu, gpu_gone) = Room::of(|| view.gpu().map(|event| event.dur()), most);
+        let (gpu, gpu_gone) = Room::of(|| view.gpu().map(GpuEvent::dur), most);
         let room = most.saturating_sub(view.gpu().count());
         let drawn = |row: &Row| view.selection.has(*row) && lanes::is_drawn(view.trace.class(*row));
         let spans = || view.trace.rows().filter(drawn).filter_map(|row| view.trace.span(row));

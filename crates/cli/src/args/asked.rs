@@ -76,8 +76,8 @@ pub(crate) struct OutputArgs {
     /// CSV on standard output: the command's first table, or the one --table names
     #[arg(long)]
     pub csv: bool,
-    /// Write a file instead; its extension decides: .json .csv .parquet .xlsx .html .pdf .md. A folder (`tables/`) gets every
-    /// table as CSV, `tables.parquet/` as Parquet
+    /// Write a file instead; its extension decides: .json .csv .parquet .xlsx .html .pdf .md, and .svg
+    /// .png where there are charts. A folder (`tables/`) gets every table as CSV, `tables.parquet/` as Parquet
     #[arg(short, long, value_name = "FILE|DIR/")]
     pub output: Option<PathBuf>,
     /// Say what the columns mean, instead of showing the answer

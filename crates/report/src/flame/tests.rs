@@ -104,6 +104,24 @@ mod drawn {
     }
 
     #[test]
+    fn pixels_are_those_of_the_boxes() {
+        let mut out = Vec::new();
+        let (direction, order) = (Direction::Icicle, Order::Heavy);
+        FlameGraph { answer: &answer(), title: "t", direction, order }.write_png(&mut out).unwrap();
+        let image = resvg::tiny_skia::Pixmap::decode_png(&out).unwrap();
+        // Two pixels for each unit; kernels are in the third row, below all and the operators.
+        let compute = |x: u32| {
+            let pixel = image.pixel(x, 2 * (34 + 2 * 18) + 4).unwrap();
+            (pixel.red(), pixel.green(), pixel.blue()) == (0x00, 0x72, 0xB2)
+        };
+        let blue = (0..2440).filter(|x| compute(*x)).count();
+        assert!((2380..=2400).contains(&blue), "{blue} of 2400");
+        // Between the two kernels there is a gap, at three quarters.
+        let border = 2 * (10 + 900);
+        assert!(!compute(border - 1) && compute(border - 20) && compute(border + 10));
+    }
+
+    #[test]
     fn names_never_leave_their_place() {
         let svg = svg(Direction::Icicle, Order::Heavy);
         assert!(

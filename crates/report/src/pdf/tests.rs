@@ -103,6 +103,15 @@ fn said(pdf: &[u8]) -> String {
 }
 
 #[test]
+fn a_picture_on_paper_has_its_texts() {
+    let svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 200 40\" width=\"200\" height=\"40\">\
+               <rect width=\"200\" height=\"40\" fill=\"#0072B2\"/><text x=\"4\" y=\"20\">aten::mm</text></svg>";
+    let mut pdf = Vec::new();
+    write_svg(svg, "flame graph", &mut pdf).unwrap();
+    assert!(said(&pdf).contains("aten::mm"), "{}", said(&pdf));
+}
+
+#[test]
 fn a_figure_on_paper_has_its_texts() {
     let mut pdf = Vec::new();
     write(&[figure(), figure()], &mut pdf).unwrap();

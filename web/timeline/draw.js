@@ -20,6 +20,8 @@ const LETTER = 6.5;
 
 /** Narrower slices are columns of pixels, which cost the same however many there are. */
 const WIDE = 3;
+/** Narrower slices have no room for a name that says anything. */
+const LABELLED = 44;
 /** A counter with no more is drawn as rectangles, one for each. */
 const FEW_STEPS = 200;
 const CRITICAL = rgb(MEANING.critical);
@@ -46,6 +48,8 @@ export class Painter {
     /** By kind; -1 for none. */
     this.meanings = this.timeline.kinds.map((kind) => (MEANING[kind] ? rgb(MEANING[kind]) : -1));
     this.briefs = this.timeline.names.map(brief);
+    /** Names on slices. @type {{text: string, x: number, y: number, white: boolean}[]} */
+    this.labels = [];
     /** Counted for tests: what one frame cost. */
     this.drawn = { rectangles: 0, rows: 0, ms: 0 };
   }
@@ -59,6 +63,7 @@ export class Painter {
   draw() {
     const begun = performance.now();
     this.drawn = { rectangles: 0, rows: 0, ms: 0 };
+    this.labels = [];
     const { context, state } = this;
     this.colors = theme();
     this.page = rgb(this.colors.page);
@@ -79,6 +84,7 @@ export class Painter {
       this.drawTrack(placed, top);
     }
     this.strip.paste(context, GUTTER);
+    this.writeLabels();
     this.drawArrows();
     context.restore();
     this.drawMarked();
@@ -104,14 +110,14 @@ export class Painter {
     context.fillStyle = colors.soft;
     context.lineWidth = 1;
     context.textAlign = "left";
+    context.beginPath();
     for (let i = Math.ceil(state.from / step); i * step <= state.to; i++) {
       const x = Math.round(this.x(i * step)) + 0.5;
-      context.beginPath();
       context.moveTo(x, 16);
       context.lineTo(x, state.height);
-      context.stroke();
       context.fillText(tickText(i * step, step), x + 4, 12);
     }
+    context.stroke();
   }
 
   /** @param {Placed} placed @param {number} top */
@@ -147,13 +153,14 @@ export class Painter {
   }
 
   /**
-   * Slices that are wide enough are rectangles; all others are columns of the strip, one for each pixel.
+   * All in columns of the strip: of a slice that is wide enough as many as it is wide, with its name on it; of all others
+   * one for each pixel.
    * @param {Lane} lane
    * @param {number} y
    * @param {boolean} host
    */
   drawLane(lane, y, host) {
-    const { state, context, strip } = this;
+    const { state, strip } = this;
     const row = strip.row(y, LANE - 1);
     this.drawn.rows++;
     const pixel = (state.to - state.from) / (state.width - GUTTER);
@@ -163,10 +170,10 @@ export class Painter {
       const left = Math.max(Math.round((start - state.from) / pixel), -1);
       if (lane.end[i] - start >= WIDE * pixel) {
         const right = Math.min(Math.round((lane.end[i] - state.from) / pixel), strip.width + 1);
-        context.fillStyle = hex(this.colorOf(lane, i, host));
-        context.fillRect(GUTTER + left, y, Math.max(right - left - 1, 1), LANE - 1);
+        const color = this.colorOf(lane, i, host);
+        strip.columns(row, left, Math.max(right - left - 1, 1), color, 1);
         this.drawn.rectangles++;
-        if (right - left > 26) this.write(lane, i, GUTTER + left, GUTTER + right, y);
+        if (right - left > LABELLED) this.label(lane.name[i], GUTTER + left, GUTTER + right, y, color);
         i++;
         continue;
       }
@@ -203,18 +210,25 @@ export class Painter {
   }
 
   /**
-   * @param {Lane} lane
-   * @param {number} i
+   * To be written once all slices are painted.
+   * @param {number} name
    * @param {number} left
    * @param {number} right
    * @param {number} y
+   * @param {number} color what it stands on
    */
-  write(lane, i, left, right, y) {
-    const { context } = this;
-    const text = cut(this.briefs[lane.name[i]], Math.floor((right - left - 6) / LETTER));
-    if (text.length < 3) return;
-    context.fillStyle = onDark(String(context.fillStyle)) ? "#ffffff" : "#14181d";
-    context.fillText(text, left + 4, y + LANE / 2);
+  label(name, left, right, y, color) {
+    const text = cut(this.briefs[name], Math.floor((right - left - 6) / LETTER));
+    if (text.length >= 3) this.labels.push({ text, x: left + 4, y: y + LANE / 2, white: onDark(hex(color)) });
+  }
+
+  writeLabels() {
+    const { context, labels } = this;
+    context.textAlign = "left";
+    for (const white of [true, false]) {
+      context.fillStyle = white ? "#ffffff" : "#14181d";
+      for (const label of labels) if (label.white === white) context.fillText(label.text, label.x, label.y);
+    }
   }
 
   /**

@@ -10,12 +10,12 @@ mod per_step;
 mod tests;
 
 use gpuscope_table::{Table, Tabular};
-use gpuscope_trace::{Ns, Quality, View};
+use gpuscope_trace::{Quality, View};
 use serde::Serialize;
 
 use crate::analyze::{self, AnalyzeAnswer};
 use crate::bandwidth::BandwidthAnswer;
-use crate::flame::{FlameAnswer, RankPaths};
+use crate::flame::{FlameAnswer, RankPaths, SMALL_KERNELS};
 use crate::info::{InfoAnswer, RankInfo};
 use crate::launches::LaunchesAnswer;
 use crate::layers::{LayersAnswer, RankLayers};
@@ -30,8 +30,6 @@ pub use numbers::{KeyNumber, Worst};
 
 /// Operators of each rank that a report lists.
 const LISTED_OPERATORS: usize = 100;
-/// Kernels of one call that take less than this are one box of the flame graph.
-const SMALL_KERNELS: Ns = Ns(10_000);
 
 #[derive(Clone, Copy, Debug)]
 pub struct Dossier {

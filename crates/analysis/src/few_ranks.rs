@@ -5,7 +5,7 @@ const MOST_BARS: usize = 16;
 
 /// Ranks, and what is special about each.
 pub(crate) struct FewRanks<'a, T> {
-    pub shown: Vec<(&'a T, &'static str)>,
+    pub shown: Vec<(&'a T, Option<&'static str>)>,
     /// How many there are, if they are more than shown.
     pub of: Option<usize>,
 }
@@ -14,12 +14,13 @@ impl<'a, T> FewRanks<'a, T> {
     /// By what they differ in, as far as it is known; each is `most`, `median` or `least`.
     pub(crate) fn of(all: &'a [T], what: impl Fn(&T) -> Option<f64>) -> FewRanks<'a, T> {
         if all.len() <= MOST_BARS {
-            return FewRanks { shown: all.iter().map(|rank| (rank, "")).collect(), of: None };
+            return FewRanks { shown: all.iter().map(|rank| (rank, None)).collect(), of: None };
         }
         let mut known: Vec<(f64, &T)> = all.iter().filter_map(|rank| Some((what(rank)?, rank))).collect();
         known.sort_by(|a, b| b.0.total_cmp(&a.0));
         let places = [(0, "most"), (known.len() / 2, "median"), (known.len().saturating_sub(1), "least")];
-        let shown = places.iter().filter_map(|(place, name)| Some((known.get(*place)?.1, *name))).collect();
+        let shown =
+            places.iter().filter_map(|(place, name)| Some((known.get(*place)?.1, Some(*name)))).collect();
         FewRanks { shown, of: Some(all.len()) }
     }
 
@@ -29,9 +30,9 @@ impl<'a, T> FewRanks<'a, T> {
 
     /// What bars are called: `5`, or `5 (most)`.
     pub(crate) fn names(&self, name: impl Fn(&T) -> String) -> Vec<String> {
-        let full = |(rank, special): &(&T, &str)| match *special {
-            "" => name(rank),
-            special => format!("{} ({special})", name(rank)),
+        let full = |(rank, special): &(&T, Option<&str>)| match special {
+            Some(special) => format!("{} ({special})", name(rank)),
+            None => name(rank),
         };
         self.shown.iter().map(full).collect()
     }

@@ -35,6 +35,9 @@ pub enum Paths {
     Operators,
 }
 
+/// Kernels of one call that take less than this are one box, unless told otherwise.
+pub const SMALL_KERNELS: Ns = Ns(10_000);
+
 #[derive(Clone, Debug, Default)]
 pub struct Flame {
     pub by: Weight,

@@ -60,6 +60,11 @@ pub struct Flame<'a> {
 }
 
 impl<'a> FlameGraph<'a> {
+    /// As it is drawn unless told otherwise.
+    pub fn new(answer: &'a FlameAnswer, title: &'a str) -> FlameGraph<'a> {
+        FlameGraph { answer, title, direction: Direction::default(), order: Order::default() }
+    }
+
     pub fn write_folded(&self, out: impl Write) -> io::Result<()> {
         write_folded(&[self.frames()], out)
     }

@@ -36,13 +36,14 @@ pub(crate) fn joint_gain(dossier: &DossierAnswer) -> Option<String> {
     let saved = units::duration(ns.0);
     // Two causes may hide each other: without one of them the step waits for the other.
     let why = if ns > alone.into_iter().sum() { "each hides a part of the others" } else { "gains overlap" };
-    (worth > 1).then(|| format!("The first {worth} together save {saved}, {pct:.0} % of a step: {why}."))
+    let whole = answer.step.whole();
+    (worth > 1).then(|| format!("The first {worth} together save {saved}, {pct:.0} % {whole}: {why}."))
 }
 
 /// What stands in the place of findings.
 pub(crate) fn nothing_found(dossier: &DossierAnswer) -> String {
     let step = &dossier.analyze.step;
-    let whole = if step.steps == 0 { "of the recorded time" } else { "of a step" };
+    let whole = step.whole();
     if step.idle_pct + step.exposed_comm_pct < 10.0 {
         format!("Nothing above 2 % {whole} was found.")
     } else {
@@ -56,19 +57,8 @@ pub(crate) fn nothing_found(dossier: &DossierAnswer) -> String {
 fn three(value: f64, unit: Unit) -> String {
     match unit {
         Unit::Percent => format!("{value:.1} %"),
-        Unit::Ns | Unit::Bytes => {
-            let text = units::int(value.round() as i64, unit);
-            let (number, unit) = text.split_once(' ').unwrap_or((&text, ""));
-            // Four digits are for tables.
-            let number = match number.split_once('.') {
-                Some((whole, part)) if whole.len() + part.len() > 3 => {
-                    let places = 3_usize.saturating_sub(whole.len());
-                    number.parse::<f64>().map_or(number.to_owned(), |value| format!("{value:.places$}"))
-                }
-                _ => number.to_owned(),
-            };
-            format!("{number} {unit}")
-        }
+        Unit::Ns => units::brief(value, &units::TIMES),
+        Unit::Bytes => units::brief(value, &units::BYTES),
         unit => units::float(value, unit),
     }
 }

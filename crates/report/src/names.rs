@@ -38,7 +38,8 @@ pub(crate) fn fitted(name: &str, most: usize) -> String {
 }
 
 /// As [`fitted`], so that no two of them are the same: those that would be show where they differ.
-pub(crate) fn told_apart(names: &[&str], most: usize) -> Vec<String> {
+pub(crate) fn told_apart(names: &[impl AsRef<str>], most: usize) -> Vec<String> {
+    let names: Vec<&str> = names.iter().map(AsRef::as_ref).collect();
     let short: Vec<String> = names.iter().map(|name| fitted(name, most)).collect();
     let mut told: Vec<String> = Vec::with_capacity(names.len());
     for (i, name) in names.iter().enumerate() {

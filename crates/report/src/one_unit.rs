@@ -64,7 +64,7 @@ impl OneUnit {
             Values::Float(values) => values[row],
             Values::Text(_) => None,
         };
-        value.map_or_else(|| text::cell(column, row), |value| three_digits(value / size as f64))
+        value.map_or_else(|| text::cell(column, row), |value| units::three_digits(value / size as f64))
     }
 }
 
@@ -88,17 +88,6 @@ fn thing(name: &str) -> Option<&str> {
     const STATISTICS: [&str; 9] =
         ["min_", "max_", "mean_", "median_", "std_", "p25_", "p75_", "p95_", "p99_"];
     STATISTICS.iter().find_map(|statistic| name.strip_prefix(statistic))
-}
-
-/// Three digits that count, and all before the point.
-fn three_digits(value: f64) -> String {
-    if value == 0.0 || value.abs() >= 99.95 {
-        return units::count(value.round() as i64);
-    }
-    let decimals = (2.0 - value.abs().log10().floor()).clamp(0.0, 10.0) as usize;
-    let text = format!("{value:.decimals$}");
-    // 9.996 is 10.0, not 10.00.
-    if value.abs() < 1.0 || text.trim_start_matches('-').len() <= 4 { text } else { format!("{value:.1}") }
 }
 
 #[cfg(test)]

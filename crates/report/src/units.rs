@@ -17,6 +17,28 @@ pub fn bytes(bytes: i64) -> String {
     scaled(bytes, &BYTES)
 }
 
+/// Three digits that count, and all before the point.
+pub(crate) fn three_digits(value: f64) -> String {
+    if value == 0.0 || value.abs() >= 99.95 {
+        return count(value.round() as i64);
+    }
+    let decimals = (2.0 - value.abs().log10().floor()).clamp(0.0, 10.0) as usize;
+    let text = format!("{value:.decimals$}");
+    // 9.996 is 10.0, not 10.00.
+    if value.abs() < 1.0 || text.trim_start_matches('-').len() <= 4 { text } else { format!("{value:.1}") }
+}
+
+/// A number in the unit that suits it, with three digits.
+pub(crate) fn brief(value: f64, units: &[(&str, u64)]) -> String {
+    let (name, size) = unit_of(value.abs(), units);
+    format!("{} {name}", three_digits(value / size as f64))
+}
+
+/// The largest unit in which a value is at least one.
+pub(crate) fn unit_of<'a>(value: f64, units: &[(&'a str, u64)]) -> (&'a str, u64) {
+    *units.iter().rev().find(|(_, size)| value >= *size as f64).unwrap_or(&units[0])
+}
+
 /// A whole number in groups of three.
 pub fn count(value: i64) -> String {
     let digits = value.unsigned_abs().to_string();
@@ -92,12 +114,11 @@ fn flops(giga: f64) -> String {
 
 /// The largest unit in which the value is at least one; the smallest unit has no fraction.
 fn scaled(value: i64, units: &[(&str, u64)]) -> String {
-    let magnitude = value.unsigned_abs();
-    let unit = units.iter().rev().find(|(_, size)| magnitude >= *size).unwrap_or(&units[0]);
-    if unit.1 == 1 {
-        return format!("{value} {}", unit.0);
+    let (name, size) = unit_of(value.unsigned_abs() as f64, units);
+    if size == 1 {
+        return format!("{value} {name}");
     }
-    format!("{} {}", digits(value as f64 / unit.1 as f64), unit.0)
+    format!("{} {name}", digits(value as f64 / size as f64))
 }
 
 /// Four digits that count, never more than the number has before its point.

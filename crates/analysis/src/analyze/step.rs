@@ -25,6 +25,11 @@ pub struct StepSummary {
 }
 
 impl StepSummary {
+    /// What shares of time are of.
+    pub fn whole(&self) -> &'static str {
+        if self.steps == 0 { "of the recorded time" } else { "of a step" }
+    }
+
     pub(super) fn of(breakdown: &BreakdownAnswer) -> StepSummary {
         let ranks = &breakdown.ranks;
         let steps: Vec<Ns> = ranks.iter().filter_map(|rank| rank.step_time_ns).collect();

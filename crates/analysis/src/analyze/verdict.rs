@@ -15,7 +15,7 @@ pub(super) fn of(answer: &AnalyzeAnswer) -> String {
     if !answer.has_gpu_work() {
         return "There is no GPU work in these traces.".to_owned();
     }
-    let whole = if step.steps == 0 { "of the recorded time" } else { "of a step" };
+    let whole = step.whole();
     let gain = answer.findings.first().and_then(|finding| finding.gain_pct);
     if let Some(pct) = bound_by_communication(answer, gain.unwrap_or(0.0)) {
         return format!("For {pct:.0} % of the time the GPUs only communicate, or wait for other ranks to.");

@@ -9,7 +9,11 @@ impl MedianStep {
     pub fn figure(&self) -> Figure {
         let mut panel = Panel::new(Axis::new("time", Unit::Ns), Axis::categories("", ["step"])).stacked();
         for part in &self.parts {
-            panel = panel.with(Series::bars(self.said(part), hue(part.what), vec![Some(part.ns.as_f64())]));
+            panel = panel.with(Series::bars(
+                self.said(part),
+                hue_without_stripes(part.what),
+                vec![Some(part.ns.as_f64())],
+            ));
         }
         let longest = self.parts.iter().max_by_key(|part| part.ns);
         let summary = longest.map_or(String::new(), |part| {
@@ -47,15 +51,21 @@ impl StepPart {
     }
 }
 
-/// On paper parts have no stripes: each of one sort has a colour of its own.
-fn hue(what: What) -> Hue {
-    match what {
-        What::Computation => Hue::Compute,
-        What::Waiting => Hue::Critical,
-        What::Transfer => Hue::Communication,
-        What::Copy => Hue::Copy,
-        What::IdleHost => Hue::Host,
-        What::IdleQueued => Hue::Nth(7),
-        What::IdleLaunch | What::IdleUnlinked | What::Lead | What::Tail => Hue::Idle,
+impl What {
+    pub fn hue(self) -> Hue {
+        match self {
+            What::Computation => Hue::Compute,
+            What::Waiting | What::Transfer => Hue::Communication,
+            What::Copy => Hue::Copy,
+            What::IdleHost => Hue::Host,
+            What::IdleQueued => Hue::Nth(7),
+            What::IdleUnlinked => Hue::Nth(6),
+            What::IdleLaunch | What::Lead | What::Tail => Hue::Idle,
+        }
     }
+}
+
+/// In a chart nothing has stripes, which tell waiting from transfer elsewhere.
+fn hue_without_stripes(what: What) -> Hue {
+    if what == What::Waiting { Hue::Critical } else { what.hue() }
 }

@@ -30,15 +30,17 @@ impl<'a> Boxes<'a> {
     pub(super) fn of(trie: &'a Trie, before: Option<&Trie>, asked: &'a Flame) -> Boxes<'a> {
         let mut trie = Cow::Borrowed(trie);
         let mut own_now = own_weights(&trie, asked.by);
-        let mut time = times(&trie, asked.by);
+        let mut time = times(&trie, asked.by, &own_now);
         let own_before = before.map(|other| {
             let places = trie.to_mut().paths_of(other);
             let nodes = trie.nodes().len();
             own_now.resize(nodes, 0);
             time.resize(nodes, 0);
             let mut own = vec![0_i64; nodes];
-            let weights = own_weights(other, asked.by).into_iter().zip(times(other, asked.by));
-            for ((place, node), (weight, other_time)) in places.iter().zip(other.nodes()).zip(weights) {
+            let weights = own_weights(other, asked.by);
+            let times = times(other, asked.by, &weights);
+            let weighed = weights.into_iter().zip(times);
+            for ((place, node), (weight, other_time)) in places.iter().zip(other.nodes()).zip(weighed) {
                 let at = *place as usize;
                 own[at] = own[at].saturating_add(weight);
                 time[at] = time[at].max(other_time);
@@ -166,6 +168,6 @@ impl<'a> Boxes<'a> {
 }
 
 /// What decides whether a box is worth drawing: bytes are moved by work that takes time, too.
-fn times(trie: &Trie, by: Weight) -> Vec<i64> {
-    own_weights(trie, if by == Weight::Bytes { Weight::Gpu } else { by })
+fn times(trie: &Trie, by: Weight, weights: &[i64]) -> Vec<i64> {
+    if by == Weight::Bytes { own_weights(trie, Weight::Gpu) } else { weights.to_vec() }
 }

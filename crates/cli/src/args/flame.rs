@@ -3,6 +3,8 @@
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
+use gpuscope_analysis::flame::SMALL_KERNELS;
+
 use super::StackWeight;
 use crate::parse;
 
@@ -25,7 +27,7 @@ pub(crate) struct FlameArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_depth: Option<u32>,
     /// Kernels of one call that take fewer microseconds in all are one box, `12 small kernels`; 0 for none
-    #[arg(long, value_name = "X", default_value_t = 10.0, value_parser = parse::positive, allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", default_value_t = SMALL_KERNELS.as_f64() / 1e3, value_parser = parse::positive, allow_negative_numbers = true)]
     pub small_kernels_us: f64,
     /// What stands at the left
     #[arg(long, value_enum, default_value_t = FlameOrder::Heavy, value_name = "WHAT")]

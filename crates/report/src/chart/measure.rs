@@ -2,6 +2,8 @@
 
 use gpuscope_figure::{Axis, Data, Panel, Scale, Unit};
 
+use crate::units;
+
 /// The unit that an axis is shown in: one for all its ticks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Shown {
@@ -9,27 +11,19 @@ pub(crate) struct Shown {
     pub name: &'static str,
 }
 
-type Sizes = &'static [(&'static str, f64)];
-const TIMES: Sizes = &[("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)];
-const BYTES: Sizes = &[
-    ("B", 1.0),
-    ("KiB", 1024.0),
-    ("MiB", 1_048_576.0),
-    ("GiB", 1_073_741_824.0),
-    ("TiB", 1_099_511_627_776.0),
-];
-const COUNTS: Sizes = &[("", 1.0), ("thousand", 1e3), ("million", 1e6), ("billion", 1e9)];
+const COUNTS: [(&str, u64); 4] =
+    [("", 1), ("thousand", 1_000), ("million", 1_000_000), ("billion", 1_000_000_000)];
 
 const AIR: f64 = 0.06;
 
 impl Shown {
     /// The largest unit in which the largest value is at least one.
     pub(crate) fn for_largest(unit: Unit, largest: f64) -> Shown {
-        let sizes = match unit {
-            Unit::Ns | Unit::TimestampNs => TIMES,
-            Unit::Bytes => BYTES,
+        let sizes: &[(&'static str, u64)] = match unit {
+            Unit::Ns | Unit::TimestampNs => &units::TIMES,
+            Unit::Bytes => &units::BYTES,
             // Small counts are read as they are.
-            Unit::Count if largest.abs() >= 1e5 => COUNTS,
+            Unit::Count if largest.abs() >= 1e5 => &COUNTS,
             Unit::Percent => return Shown { divisor: 1.0, name: "%" },
             Unit::GigabytesPerSecond => return Shown { divisor: 1.0, name: "GB/s" },
             Unit::TerabytesPerSecond => return Shown { divisor: 1.0, name: "TB/s" },
@@ -37,9 +31,8 @@ impl Shown {
             Unit::TeraflopsPerSecond => return Shown { divisor: 1.0, name: "TFLOP/s" },
             Unit::None | Unit::Ratio | Unit::Count => return Shown { divisor: 1.0, name: "" },
         };
-        let (name, divisor) =
-            sizes.iter().rev().find(|(_, size)| largest.abs() >= *size).unwrap_or(&sizes[0]);
-        Shown { divisor: *divisor, name }
+        let (name, divisor) = units::unit_of(largest.abs(), sizes);
+        Shown { divisor: divisor as f64, name }
     }
 
     /// `time (ms)`.

@@ -156,10 +156,7 @@ fn common(axis: &Axis, measure: &Measure) -> Value {
             json["type"] = json!("category");
             let places: Vec<usize> = (0..names.len()).collect();
             let texts: Vec<String> =
-                crate::names::told_apart(&names.iter().map(String::as_str).collect::<Vec<_>>(), 40)
-                    .iter()
-                    .map(|name| traces::plain(name))
-                    .collect();
+                crate::names::told_apart(names, 40).iter().map(|name| traces::plain(name)).collect();
             (json["tickvals"], json["ticktext"]) = (json!(places), json!(texts));
             // By number, as two kernels may have the same short name.
             json["type"] = json!("linear");

@@ -172,3 +172,23 @@ pub(super) fn root(flame: &FlameAnswer) -> String {
     };
     what.to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pictures_and_pages_have_the_same_colours() {
+        let page = include_str!("../../../../web/lib/colors.js");
+        let tints = TINTS.map(|[red, green, blue]| format!("#{red:02X}{green:02X}{blue:02X}"));
+        assert!(page.contains(&format!("[\"{}\"]", tints.join("\", \""))), "{tints:?}");
+        for hue in Hue::MEANINGFUL {
+            assert!(page.contains(hue.hex()), "{}", hue.hex());
+        }
+        // What `tint` of the page says of these names.
+        assert_eq!(
+            [tint("aten::mm"), tint("cudaLaunchKernel"), tint("größe 😀")],
+            [[0x9D, 0xB8, 0xB5], [0x98, 0xA6, 0xB8], [0xC2, 0xA9, 0x8F]]
+        );
+    }
+}

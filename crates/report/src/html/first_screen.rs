@@ -4,7 +4,6 @@
 use std::io::{self, Write};
 
 use gpuscope_analysis::dossier::{DossierAnswer, KeyNumber, MedianStep, What};
-use gpuscope_figure::Hue;
 
 use super::{escaped, findings};
 use crate::page::Page;
@@ -95,7 +94,7 @@ fn bar(step: &MedianStep, out: &mut impl Write) -> io::Result<()> {
             "<span class=\"{}\" style=\"flex-grow:{};background-color:{}\" data-ns=\"{}\" title=\"{}: {} ns, {:.1} %\"></span>",
             if is_striped(part.what) { "striped" } else { "plain" },
             part.ns.0,
-            hue(part.what).hex(),
+            part.what.hue().hex(),
             part.ns.0,
             escaped(&part.label()),
             units::count(part.ns.0),
@@ -108,7 +107,7 @@ fn bar(step: &MedianStep, out: &mut impl Write) -> io::Result<()> {
             out,
             "<li><i class=\"{}\" style=\"background-color:{}\"></i>{} <b>{}</b> <span class=\"soft\">{:.1} %</span></li>",
             if is_striped(part.what) { "striped" } else { "plain" },
-            hue(part.what).hex(),
+            part.what.hue().hex(),
             escaped(&part.label()),
             escaped(&units::duration(part.ns.0)),
             part.ns.pct_of(step.length_ns),
@@ -117,19 +116,9 @@ fn bar(step: &MedianStep, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"</ul></figure>\n")
 }
 
-fn hue(what: What) -> Hue {
-    match what {
-        What::Computation => Hue::Compute,
-        What::Waiting | What::Transfer => Hue::Communication,
-        What::Copy => Hue::Copy,
-        What::IdleHost => Hue::Host,
-        What::IdleLaunch | What::IdleQueued | What::IdleUnlinked | What::Lead | What::Tail => Hue::Idle,
-    }
-}
-
 /// Two parts of one colour are told apart by stripes.
 fn is_striped(what: What) -> bool {
-    matches!(what, What::Waiting | What::IdleQueued | What::Tail)
+    matches!(what, What::Waiting | What::Lead | What::Tail)
 }
 
 /// One line; in the colour of a warning if numbers above may rest on it.

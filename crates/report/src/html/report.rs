@@ -9,7 +9,7 @@ use gpuscope_figure::Figure;
 use super::charts::{self, Charts};
 use super::{escaped, first_screen, inputs, quality, shell, tables};
 use crate::chart::svg::Dress;
-use crate::flame::{self, Direction, FlameGraph, Order};
+use crate::flame::{self, FlameGraph};
 use crate::page::Page;
 use crate::section::{self, Section};
 use crate::{text, timeline};
@@ -59,8 +59,7 @@ pub fn write(dossier: &DossierAnswer, page: &Page<'_>, out: impl Write) -> io::R
 
 /// Unless there is nothing to draw.
 fn drawn_flame(answer: &FlameAnswer) -> Option<FlameGraph<'_>> {
-    let graph = FlameGraph { answer, title: "", direction: Direction::Icicle, order: Order::Heavy };
-    (!answer.nodes.is_empty()).then_some(graph)
+    (!answer.nodes.is_empty()).then(|| FlameGraph::new(answer, ""))
 }
 
 fn contents(sections: &[Section<'_>], out: &mut impl Write) -> io::Result<()> {

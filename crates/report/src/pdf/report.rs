@@ -4,10 +4,10 @@ use gpuscope_analysis::dossier::{DossierAnswer, KeyNumber};
 use gpuscope_analysis::findings::Finding;
 use gpuscope_figure::on_paper;
 
-use super::sheets::{COLUMN, MARGIN, Sheets, Style};
+use super::sheets::{COLUMN, Drawn, MARGIN, Sheets, Style};
 use super::tables;
 use crate::chart::svg::Dress;
-use crate::flame::{Direction, FlameGraph, Order};
+use crate::flame::FlameGraph;
 use crate::page::Page;
 use crate::section::{self, Section};
 use crate::{key_numbers, setting, text, units};
@@ -17,8 +17,6 @@ const SECTION: f64 = 12.5;
 const TABLE: f64 = 10.0;
 /// What a question and its sentence take, with the first rows of a table.
 const ABOVE: f64 = 90.0;
-/// Most flame graphs are not higher.
-const FLAME: f64 = 400.0;
 
 /// The answer to one question.
 pub(super) fn page(page: &Page<'_>) -> Sheets {
@@ -113,17 +111,25 @@ fn write_finding(number: usize, finding: &Finding, sheets: &mut Sheets) {
 }
 
 fn write_section(section: &Section<'_>, sheets: &mut Sheets) {
+    let mut figures = on_paper(&section.figures);
+    let first = figures.next().map(|figure| (figure, Drawn::figure(figure)));
+    let flame = section.flame.map(|answer| {
+        let graph = FlameGraph::new(answer, "");
+        Drawn::of(|dress| graph.svg(&Dress { titled: false, ..*dress }))
+    });
     // A question stands above what answers it.
-    let flame = if section.flame.is_some() { FLAME } else { 0.0 };
-    sheets.need(ABOVE + section.figures.first().map_or(flame, Sheets::height_of));
+    let below = first.as_ref().map(|(_, drawn)| drawn.height).or(flame.as_ref().map(|drawn| drawn.height));
+    sheets.need(ABOVE + below.unwrap_or(0.0));
     sheets.heading(section.question, SECTION);
     sheets.paragraph(&section.says, Style::BODY);
-    for figure in on_paper(&section.figures) {
+    if let Some((figure, drawn)) = first {
+        sheets.figure_drawn(figure, drawn);
+    }
+    for figure in figures {
         sheets.figure(figure);
     }
-    if let Some(answer) = section.flame {
-        let graph = FlameGraph { answer, title: "", direction: Direction::Icicle, order: Order::Heavy };
-        sheets.picture(|dress| graph.svg(&Dress { titled: false, ..*dress }));
+    if let Some(flame) = flame {
+        sheets.picture(flame);
         sheets.skip(8.0);
     }
     for table in &section.tables {

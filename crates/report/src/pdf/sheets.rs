@@ -25,10 +25,25 @@ pub(super) const SOFT: &str = "#59636e";
 
 const PICTURE: Dress = Dress { width: PICTURE_WIDTH, ..Dress::FILE };
 
-/// What makes a picture of that height fit the column and the page.
-fn scale(height: f64) -> f64 {
-    let most = BOTTOM - MARGIN - 2.0 * Style::SOFT.line();
-    (COLUMN / PICTURE_WIDTH).min(most / height)
+/// A picture as wide as the column, and whole on one page.
+pub(super) struct Drawn {
+    svg: String,
+    width: f64,
+    pub height: f64,
+}
+
+impl Drawn {
+    /// By what draws it and says how high it is.
+    pub(super) fn of(draw: impl FnOnce(&Dress) -> (String, f64)) -> Drawn {
+        let (svg, drawn) = draw(&PICTURE);
+        let most = BOTTOM - MARGIN - 2.0 * Style::SOFT.line();
+        let scale = (COLUMN / PICTURE_WIDTH).min(most / drawn);
+        Drawn { svg, width: PICTURE_WIDTH * scale, height: drawn * scale }
+    }
+
+    pub(super) fn figure(figure: &Figure) -> Drawn {
+        Drawn::of(|dress| svg::sized(figure, dress))
+    }
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -156,24 +171,18 @@ impl Sheets {
 
     /// With what it says, in words.
     pub(super) fn figure(&mut self, figure: &Figure) {
-        self.picture(|dress| svg::sized(figure, dress));
+        self.figure_drawn(figure, Drawn::figure(figure));
+    }
+
+    pub(super) fn figure_drawn(&mut self, figure: &Figure, drawn: Drawn) {
+        self.picture(drawn);
         if !figure.summary.is_empty() {
             self.indented(&figure.summary, 0.0, Style::SOFT);
         }
         self.skip(8.0);
     }
 
-    /// What a figure takes of a page.
-    pub(super) fn height_of(figure: &Figure) -> f64 {
-        let (_, drawn) = svg::sized(figure, &PICTURE);
-        drawn * scale(drawn)
-    }
-
-    /// As wide as the column, whole on one page: what is drawn, and how high it is.
-    pub(super) fn picture(&mut self, draw: impl FnOnce(&Dress) -> (String, f64)) {
-        let (svg, drawn) = draw(&PICTURE);
-        let scale = scale(drawn);
-        let (width, height) = (PICTURE_WIDTH * scale, drawn * scale);
+    pub(super) fn picture(&mut self, Drawn { svg, width, height }: Drawn) {
         self.need(height + Style::SOFT.line());
         self.mark(Mark::Picture { x: MARGIN, y: self.y, width, height, svg });
         self.skip(height);

@@ -50,8 +50,7 @@ fn told_apart(rows: &[String], room: f64) -> Vec<String> {
     }
     // About as many letters as there is room for.
     let most = (room / width_of("n", TEXT)) as usize;
-    let rows: Vec<&str> = rows.iter().map(String::as_str).collect();
-    names::told_apart(&rows, most).iter().map(|name| fitting(name, room)).collect()
+    names::told_apart(rows, most).iter().map(|name| fitting(name, room)).collect()
 }
 
 impl<'a> Frame<'a> {

@@ -6,6 +6,7 @@ mod bandwidth;
 mod breakdown;
 mod check;
 mod collectives;
+mod compile;
 mod completions;
 mod convert;
 mod counters;
@@ -101,6 +102,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
             diff::run(&asked, against, fail_on.as_deref(), console)
         }
         Command::Hta(asked) => hta::run(&asked, console),
+        Command::Compile(asked) => compile::run(&asked, console),
         Command::Convert(asked) => convert::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),
         Command::Demo(demo) => demo::run(&demo, console),

@@ -16,7 +16,7 @@ mod spent;
 mod table;
 
 use gpuscope_trace::Ns;
-use gpuscope_trace::compile_log::{Compilation, CompileLog, Lookup};
+use gpuscope_trace::compile_log::{Cache, Compilation, CompileLog, Lookup};
 use serde::Serialize;
 
 pub use breaks::Break;
@@ -122,10 +122,7 @@ pub fn local(rank: u32, log: &CompileLog) -> CompileAnswer {
         .collect();
     let breaks = breaks::breaks(rank, log);
     let recompiles = recompiles::recompiles(rank, log, &frames);
-    let caches = |wanted| {
-        let all = log.compilations.iter().flat_map(|compilation| &compilation.caches);
-        all.filter(|(_, lookup)| *lookup == wanted).count() as u64
-    };
+    let found = |wanted| log.compilations.iter().map(|compilation| lookups(compilation, wanted)).sum();
     let fusion = total(&frames);
     let summary = RankSummary {
         rank,
@@ -138,9 +135,9 @@ pub fn local(rank: u32, log: &CompileLog) -> CompileAnswer {
         ops_before_fusion: fusion.before,
         ops_after_fusion: fusion.after.unwrap_or(0),
         fusion_ratio: fusion.ratio(),
-        cache_hits: caches(Lookup::Hit),
-        cache_misses: caches(Lookup::Miss),
-        cache_bypasses: caches(Lookup::Bypass),
+        cache_hits: found(Lookup::Hit),
+        cache_misses: found(Lookup::Miss),
+        cache_bypasses: found(Lookup::Bypass),
     };
     let phases = spent::phases(rank, &frames);
     let timed = spent.timed(rank);
@@ -184,7 +181,6 @@ fn frame(rank: u32, compilation: &Compilation, times: Times) -> Frame {
         (None, true) => Status::Compiled,
         (None, false) => Status::Unfinished,
     };
-    let caches = |wanted| compilation.caches.iter().filter(|(_, lookup)| *lookup == wanted).count() as u64;
     let callers = compilation.stack.split_last().map_or(&[][..], |(_, callers)| callers);
     Frame {
         rank,
@@ -203,11 +199,16 @@ fn frame(rank: u32, compilation: &Compilation, times: Times) -> Frame {
         views: fusion.views,
         ops_after_fusion: fusion.after,
         fusion_ratio: fusion.ratio(),
-        cache_hits: caches(Lookup::Hit),
-        cache_misses: caches(Lookup::Miss),
+        cache_hits: lookups(compilation, Lookup::Hit),
+        cache_misses: lookups(compilation, Lookup::Miss),
         fail_reason: metrics.fail_reason.as_deref().map(breaks::first_line),
         called_from: breaks::of_program(callers),
     }
+}
+
+/// Graphs looked up in inductor's cache with this outcome; what autograd's cache holds is looked up there, too.
+fn lookups(compilation: &Compilation, wanted: Lookup) -> u64 {
+    compilation.caches.iter().filter(|lookup| **lookup == (Cache::FxGraph, wanted)).count() as u64
 }
 
 /// Over frames whose kernels could be counted.

@@ -45,7 +45,7 @@ fn failures(frames: &[Frame]) -> Vec<String> {
             let name = frame.function.as_deref().unwrap_or("a frame");
             let times = if count > 1 { format!(" ({count} times)") } else { String::new() };
             let reason = frame.fail_reason.as_deref().unwrap_or("no reason is given");
-            format!("{name} at {place} could not be compiled and runs eagerly{times}: {reason}.")
+            format!("{name} at {place} could not be compiled{times}: {reason}.")
         })
         .collect()
 }
@@ -65,7 +65,9 @@ fn breaks(answer: &CompileAnswer) -> Vec<String> {
     }
     let text = |row: &&Break| {
         let place = place(row.file.as_deref(), row.line);
-        format!("The graph breaks at {place}: {}. {}", row.reason, row.suggestion)
+        // The table has all of it.
+        let first = row.suggestion.split_inclusive(". ").next().unwrap_or_default().trim_end();
+        format!("The graph breaks at {place}: {}. {first}", row.reason)
     };
     let mut advice: Vec<String> = seen.iter().map(text).collect();
     let more = answer.total_graph_breaks.saturating_sub(advice.len() as u64);

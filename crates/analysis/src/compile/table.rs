@@ -6,16 +6,15 @@ use super::{Break, CompileAnswer, Frame, RankSummary, Recompile};
 
 impl Tabular for CompileAnswer {
     fn tables(&self) -> Vec<Table> {
-        let mut tables = vec![
+        vec![
             ranks(&self.ranks),
+            phases(self),
             frames(&self.frames),
             breaks(&self.breaks),
             recompiles(&self.recompiles),
-            phases(self),
+            recommendations(&self.recommendations),
             timed(self),
-        ];
-        tables.extend((!self.recommendations.is_empty()).then(|| recommendations(&self.recommendations)));
-        tables
+        ]
     }
 }
 
@@ -23,6 +22,7 @@ fn ranks(rows: &[RankSummary]) -> Table {
     Table::of("ranks", "Compilations by rank", rows)
         .int("rank", Unit::None, "The rank", |r| i64::from(r.rank))
         .text("torch_version", "The version of torch that wrote the log", |r| r.torch_version.clone())
+        .for_files()
         .int("compilations", Unit::Count, "Frames compiled, every time they were", |r| r.compilations as i64)
         .int("failed", Unit::Count, "Of these, without success", |r| r.failed as i64)
         .int("compile_ns", Unit::Ns, "Time spent on it", |r| r.compile_ns.0)
@@ -35,9 +35,9 @@ fn ranks(rows: &[RankSummary]) -> Table {
             r.ops_after_fusion as i64
         })
         .float("fusion_ratio", Unit::Ratio, "Operators for each launch", |r| r.fusion_ratio)
-        .int("cache_hits", Unit::Count, "Graphs found in a cache", |r| r.cache_hits as i64)
-        .int("cache_misses", Unit::Count, "Graphs not found in a cache", |r| r.cache_misses as i64)
-        .int("cache_bypasses", Unit::Count, "Graphs that no cache can hold", |r| r.cache_bypasses as i64)
+        .int("cache_hits", Unit::Count, "Graphs whose code was in inductor's cache", |r| r.cache_hits as i64)
+        .int("cache_misses", Unit::Count, "Graphs whose code was not", |r| r.cache_misses as i64)
+        .int("cache_bypasses", Unit::Count, "Graphs that the cache cannot hold", |r| r.cache_bypasses as i64)
         .for_files()
         .build()
 }
@@ -53,14 +53,20 @@ fn frames(rows: &[Frame]) -> Table {
         .int("attempts", Unit::Count, "Analyses of the frame: one more for every restart", |f| {
             i64::from(f.attempts)
         })
+        .for_files()
         .int("compile_ns", Unit::Ns, "Time spent on it, all phases", |f| f.compile_ns.0)
         .int("dynamo_ns", Unit::Ns, "Following the bytecode, and guards", |f| f.times.dynamo_ns.0)
+        .for_files()
         .int("aot_ns", Unit::Ns, "Tracing forward and backward graphs", |f| f.times.aot_ns.0)
+        .for_files()
         .int("inductor_ns", Unit::Ns, "Passes over graphs, lowering", |f| f.times.inductor_ns.0)
+        .for_files()
         .int("codegen_ns", Unit::Ns, "Scheduling, fusing and writing code", |f| f.times.codegen_ns.0)
+        .for_files()
         .int("kernels_ns", Unit::Ns, "Compilers of C++ and Triton, loading what they made", |f| {
             f.times.kernels_ns.0
         })
+        .for_files()
         .int("autotune_ns", Unit::Ns, "Trying kernels out", |f| f.times.autotune_ns.0)
         .for_files()
         .int("other_ns", Unit::Ns, "In no phase known here", |f| f.times.other_ns.0)
@@ -81,9 +87,9 @@ fn frames(rows: &[Frame]) -> Table {
             f.ops_after_fusion.map(|n| n as i64)
         })
         .float("fusion_ratio", Unit::Ratio, "Operators for each launch", |f| f.fusion_ratio)
-        .int("cache_hits", Unit::Count, "Graphs found in a cache", |f| f.cache_hits as i64)
+        .int("cache_hits", Unit::Count, "Graphs whose code was in inductor's cache", |f| f.cache_hits as i64)
         .for_files()
-        .int("cache_misses", Unit::Count, "Graphs not found in a cache", |f| f.cache_misses as i64)
+        .int("cache_misses", Unit::Count, "Graphs whose code was not", |f| f.cache_misses as i64)
         .for_files()
         .text("fail_reason", "Why it failed", |f| f.fail_reason.clone())
         .for_files()
@@ -95,11 +101,12 @@ fn frames(rows: &[Frame]) -> Table {
 fn breaks(rows: &[Break]) -> Table {
     Table::of("breaks", "Graph breaks", rows)
         .int("rank", Unit::None, "The rank", |b| i64::from(b.rank))
-        .text("reason", "What the compiler could not follow", |b| b.reason.clone())
         .text("file", "Where", |b| b.file.clone())
         .int("line", Unit::None, "The line", |b| b.line)
-        .text("function", "The function", |b| b.function.clone())
         .int("count", Unit::Count, "Compilations that broke there", |b| b.count as i64)
+        .text("reason", "What the compiler could not follow", |b| b.reason.clone())
+        .text("function", "The function", |b| b.function.clone())
+        .for_files()
         .text("suggestion", "What to do about it", |b| b.suggestion.clone())
         .text("explanation", "More about the reason", |b| b.explanation.clone())
         .for_files()

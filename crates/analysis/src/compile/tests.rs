@@ -162,7 +162,8 @@ fn fusion_is_of_frames_whose_kernels_are_known() {
     let failed = CompileMetrics { fail_type: Some("E".to_owned()), ..CompileMetrics::default() };
     let failed = Compilation { metrics: failed, ..compiled(2, 0) };
     let mut cached = compiled(3, 0);
-    cached.caches = vec![(Cache::FxGraph, Lookup::Hit), (Cache::Autograd, Lookup::Bypass)];
+    cached.caches =
+        vec![(Cache::FxGraph, Lookup::Hit), (Cache::FxGraph, Lookup::Bypass), (Cache::Autograd, Lookup::Hit)];
     let unfinished = Compilation { ended: false, ..compiled(4, 0) };
     let answer = answer(&log(vec![known, unknown, failed, cached, unfinished]));
     assert_eq!((answer.ops_before_fusion, answer.ops_after_fusion, answer.fusion_ratio), (6, 2, Some(3.0)));

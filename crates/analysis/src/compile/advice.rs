@@ -66,7 +66,7 @@ fn breaks(answer: &CompileAnswer) -> Vec<String> {
     let text = |row: &&Break| {
         let place = place(row.file.as_deref(), row.line);
         // The table has all of it.
-        let first = row.suggestion.split_inclusive(". ").next().unwrap_or_default().trim_end();
+        let first = first_sentence(&row.suggestion);
         format!("The graph breaks at {place}: {}. {first}", row.reason)
     };
     let mut advice: Vec<String> = seen.iter().map(text).collect();
@@ -126,4 +126,22 @@ fn fusion(answer: &CompileAnswer) -> Option<String> {
             answer.ops_before_fusion, answer.ops_after_fusion
         )
     })
+}
+
+/// Up to a full stop before a capital: `e.g. x` goes on.
+fn first_sentence(text: &str) -> &str {
+    let ends = |(at, _): &(usize, &str)| text[at + 2..].starts_with(char::is_uppercase);
+    text.match_indices(". ").find(ends).map_or(text, |(at, _)| &text[..=at])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::first_sentence;
+
+    #[test]
+    fn a_sentence_ends_before_a_capital() {
+        assert_eq!(first_sentence("Use (e.g. clamp) this. Or that."), "Use (e.g. clamp) this.");
+        assert_eq!(first_sentence("Only one. "), "Only one. ");
+        assert_eq!(first_sentence(""), "");
+    }
 }

@@ -255,10 +255,8 @@ class ExtractModel:
         """The backward pass that a checkpoint runs forward for, if that is so."""
         around: _Call | None = getattr(self._local, "backward", None)
         if around is not None and phase == FORWARD:
-            # It failed half way, so nothing stopped its counter.
+            # It failed half way; autograd has taken its counter off.
             self._local.backward = None
-            if around.counter is not None:
-                around.counter.stop()
             return None
         return around
 

@@ -7,14 +7,14 @@ arguments and columns are TraceLens'; where answers differ, they are the correct
 
 from __future__ import annotations
 
-from .data_loader import DataLoader
-from .gpu_event_analyser import GPUEventAnalyser, PytorchGPUEventAnalyser
-from .jax_gpu_event_analyser import JaxGPUEventAnalyser
-from .nccl_analyser import NcclAnalyser
-from .trace_diff import TraceDiff
-from .trace_fuse import TraceFuse
-from .trace_to_tree import TraceToTree
-from .tree_perf import TreePerfAnalyzer
+from gpuscope.tracelens.data_loader import DataLoader
+from gpuscope.tracelens.gpu_event_analyser import GPUEventAnalyser, PytorchGPUEventAnalyser
+from gpuscope.tracelens.jax_gpu_event_analyser import JaxGPUEventAnalyser
+from gpuscope.tracelens.nccl_analyser import NcclAnalyser
+from gpuscope.tracelens.trace_diff import TraceDiff
+from gpuscope.tracelens.trace_fuse import TraceFuse
+from gpuscope.tracelens.trace_to_tree import TraceToTree
+from gpuscope.tracelens.tree_perf import TreePerfAnalyzer
 
 __all__ = [
     "DataLoader",

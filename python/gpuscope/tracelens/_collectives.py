@@ -8,12 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ._kinds import Event, gpu_kind
-from ._source import Source
-from .gpu_event_analyser import span_ns
+from gpuscope._lazy import need
 
 if TYPE_CHECKING:
-    from .. import Rank, Run
+    from gpuscope.run import Rank, Run
 
 MEGABYTE = 1e6
 UNKNOWN_GROUP = "Unknown_Group"
@@ -93,17 +91,25 @@ def matched(run: Run, patterns: Sequence[tuple[str, str]]) -> list[Collective]:
     return found
 
 
-def _communication(rank: Rank) -> dict[tuple[int, int], Event]:
-    """The communication of a rank, by start and end."""
-    events = (event for event in Source(rank).events if gpu_kind(event) == "communication")
-    return {span_ns(event): event for event in events}
+def _communication(rank: Rank) -> dict[tuple[int, int], dict[str, Any]]:
+    """Give what is recorded of a rank's communication, by start and length."""
+    pyarrow, compute = need("pyarrow", "NcclAnalyser"), need("pyarrow.compute", "NcclAnalyser")
+    table = rank.events(args=True)
+    # The meaning of an argument's column is the argument's name in the trace.
+    names = {column.name: column.doc for column in table.columns} | {"name": "name", "stream": "stream"}
+    every = table.to_arrow()
+    chosen = every.filter(compute.equal(every["kind"].cast(pyarrow.string()), "communication"))
+    return {
+        (row["ts_ns"], row["dur_ns"]): {names[key]: value for key, value in row.items() if value is not None}
+        for row in chosen.to_pylist()
+    }
 
 
-def _part(part: Mapping[str, Any], events: Mapping[tuple[int, int], Event]) -> Part:
-    event = events.get((part["start_ns"], part["start_ns"] + part["dur_ns"]), {})
-    args = {name: _hashable(value) for name, value in (event.get("args") or {}).items()}
-    kernel = str(event.get("name", ""))
-    return Part(part["rank"], part["start_ns"], part["dur_ns"], part["wait_ns"], kernel, args)
+def _part(part: Mapping[str, Any], recorded: Mapping[tuple[int, int], dict[str, Any]]) -> Part:
+    args = recorded.get((part["start_ns"], part["dur_ns"]), {})
+    return Part(
+        part["rank"], part["start_ns"], part["dur_ns"], part["wait_ns"], str(args.get("name", "")), args
+    )
 
 
 def _name(parts: Sequence[Part], patterns: Sequence[tuple[str, str]]) -> str | None:
@@ -121,7 +127,3 @@ def _name(parts: Sequence[Part], patterns: Sequence[tuple[str, str]]) -> str | N
         ),
         None,
     )
-
-
-def _hashable(value: Any) -> Any:
-    return tuple(_hashable(part) for part in value) if isinstance(value, list) else value

@@ -12,7 +12,7 @@ import math
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
-from ..errors import UsageError
+from gpuscope.errors import UsageError
 
 
 class DecimalFloat(float):
@@ -68,8 +68,9 @@ def to_ns(microseconds: Any) -> int:
         return whole * 1000 + math.floor((microseconds - whole) * 1000 + 0.5)
     if isinstance(microseconds, (str, Decimal)):
         return _decimal_to_ns(microseconds)
-    if hasattr(microseconds, "item"):  # the scalars of numpy
-        return to_ns(microseconds.item())
+    unwrapped = getattr(microseconds, "item", None)  # of the scalars of numpy
+    if unwrapped is not None:
+        return to_ns(unwrapped())
     raise UsageError(f"{microseconds!r} is no time: expected a number of microseconds")
 
 

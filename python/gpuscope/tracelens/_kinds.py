@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, Literal
 
-Event = Mapping[str, Any]
 Kind = Literal["computation", "communication", "memcpy"]
 
 _MTIA = "mtia_ccp_events"
@@ -37,12 +36,18 @@ _XLA_COPY = re.compile(r"memcpy|copy(host|device)to(host|device)", re.IGNORECASE
 _XLA_FILL = re.compile(r"memset", re.IGNORECASE)
 
 
-def is_duration(event: Event) -> bool:
+def is_duration(event: Mapping[str, Any]) -> bool:
     """Whether an event has a beginning and a length."""
     return event.get("ph", "X") == "X" and event.get("ts") is not None and event.get("dur") is not None
 
 
-def gpu_kind(event: Event) -> Kind | None:
+def arguments(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Give the arguments of an event; none if it has something else in their place."""
+    args = event.get("args")
+    return args if isinstance(args, Mapping) else {}
+
+
+def gpu_kind(event: Mapping[str, Any]) -> Kind | None:
     """The kind of a GPU event of a PyTorch trace; ``None`` for every other event.
 
     >>> gpu_kind({"cat": "kernel", "name": "ncclDevKernel_AllReduce", "ts": 1, "dur": 2})

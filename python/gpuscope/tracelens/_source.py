@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from .. import errors
-from . import _exact
+from gpuscope.errors import UsageError
+from gpuscope.run import Rank, Run, open_events
+from gpuscope.run import open as open_traces
+from gpuscope.tracelens import _exact
+from gpuscope.tracelens.data_loader import DataLoader
 
-if TYPE_CHECKING:
-    from .. import Rank, Run
+Event: TypeAlias = Mapping[str, Any]
+"""An element of a trace's event array."""
 
 
 class Source:
     """One rank's trace, as raw events and as a rank of gpuscope; each is made when it is first asked for."""
 
     def __init__(self, given: TraceLike) -> None:
-        """Keeps what was given; nothing is read yet."""
+        """Keep what was given; nothing is read yet."""
         self._given = given
 
     @classmethod
     def of(cls, given: TraceLike) -> Source:
-        """The source of what was given, which may be one already."""
+        """Give the source of a trace, which may be one already."""
         return given if isinstance(given, Source) else cls(given)
 
     @cached_property
     def rank(self) -> Rank | None:
         """The trace as gpuscope opened it; ``None`` for events that came as such."""
-        from .. import Rank, Run
-        from .. import open as open_traces
-
         if isinstance(self._given, Rank):
             return self._given
         if isinstance(self._given, Run):
@@ -41,42 +42,105 @@ class Source:
         return None
 
     @cached_property
-    def events(self) -> list[Mapping[str, Any]]:
-        """The elements of the trace's event array, as dictionaries."""
-        if isinstance(self._given, (str, os.PathLike)):
-            return event_list(_load(self._given))
+    def opened(self) -> Rank:
+        """The trace as gpuscope opens it, whatever was given."""
         if self.rank is not None:
-            return event_list(_load(self.rank.path))
+            return self.rank
+        if isinstance(self._given, bytes):
+            return only_rank(open_events(self._given))
+        return only_rank(open_events([dict(event) for event in self.events]))
+
+    @cached_property
+    def events(self) -> list[Event]:
+        """The events: those of a file as it has them, those of an opened trace as gpuscope keeps them."""
+        if isinstance(self._given, (str, os.PathLike)):
+            return event_list(DataLoader.load_data(self._given))
+        if self.rank is not None:
+            return kept_events(self.rank)
         if isinstance(self._given, (bytes, bytearray)):
             return event_list(_exact.loads(bytes(self._given)))
         return event_list(self._given)
 
+    @property
+    def is_jax(self) -> bool:
+        """Whether an opened trace is one of JAX."""
+        if self.rank is None:
+            return False
+        inputs = self.rank.run.inputs
+        return any(entry["format"] == "jax" for entry in inputs if entry["rank"] == self.rank.number)
+
 
 def only_rank(run: Run) -> Rank:
-    """The one rank of a run; an error that says what to do if there are more."""
+    """Give the one rank of a run; an error that says what to do if there are more."""
     if len(run.ranks) != 1:
         numbers = ", ".join(str(rank.number) for rank in run.ranks[:8])
-        raise errors.UsageError(
-            f"expected the trace of one rank, but there are {len(run.ranks)} (ranks {numbers}"
-            f"{', …' if len(run.ranks) > 8 else ''}): pass one of them, such as gpuscope.open(…).ranks[0]"
+        more = ", …" if len(run.ranks) > 8 else ""
+        raise UsageError(
+            f"expected the trace of one rank, but there are {len(run.ranks)} (ranks {numbers}{more}): "
+            "pass one of them, such as gpuscope.open(…).ranks[0]"
         )
     return run.ranks[0]
 
 
-def event_list(trace: Any) -> list[Mapping[str, Any]]:
-    """The events of a parsed trace: of a list of them, or of an object that has it as ``traceEvents``."""
+def event_list(trace: Any) -> list[Event]:
+    """Give the events of a parsed trace: a list of them, or an object that has it as ``traceEvents``."""
     found = trace.get("traceEvents") if isinstance(trace, Mapping) else trace
     if not isinstance(found, Iterable) or isinstance(found, (str, Mapping)):
-        raise errors.UsageError(
+        raise UsageError(
             "expected a list of trace events, or an object with `traceEvents`, as json.load reads a trace"
         )
     return [event for event in found if isinstance(event, Mapping)]
 
 
-def _load(path: str | os.PathLike[str]) -> Any:
-    from .data_loader import DataLoader
+def kept_events(rank: Rank) -> list[Event]:
+    """Give the events of an opened trace in the form that traces have."""
+    table = rank.events(args=True)
+    # The meaning of an argument's column is the argument's name in the trace.
+    arguments = {column.name: column.doc for column in table.columns if column.name not in _PLACES} | _LINKS
+    return [_event(row, arguments) for row in table]
 
-    return DataLoader.load_data(path)
+
+# What the table of events has besides arguments.
+_PLACES = (
+    "index",
+    "name",
+    "cat",
+    "ts_ns",
+    "dur_ns",
+    "pid",
+    "tid",
+    "process",
+    "thread",
+    "kind",
+    "launch",
+    "parent",
+)
+_LINKS = {"device": "device", "stream": "stream", "correlation": "correlation", "external_id": "External id"}
+
+
+def _event(row: Mapping[str, Any], arguments: Mapping[str, str]) -> dict[str, Any]:
+    event = {
+        "ph": "X" if row["dur_ns"] is not None else "i",
+        **{name: row[name] for name in ("name", "cat", "pid", "tid") if row[name] is not None},
+        "args": {key: _value(row[name]) for name, key in arguments.items() if row[name] is not None},
+    }
+    for name, key in (("ts_ns", "ts"), ("dur_ns", "dur")):
+        if row[name] is not None:
+            event[key] = _exact.DecimalFloat.from_ns(row[name])
+    for name in ("process", "thread"):
+        if row[name] is not None:
+            event[name] = {f"{name}_name": row[name]}
+    return event
+
+
+def _value(value: Any) -> Any:
+    """Lists are kept as their text."""
+    if isinstance(value, str) and value.startswith("["):
+        try:
+            return json.loads(value)
+        except ValueError:
+            return value
+    return value
 
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from .._lazy import need
-from ._collectives import MEGABYTE, Collective, Part
+from gpuscope._lazy import need
+from gpuscope.tracelens._collectives import MEGABYTE, Collective, Part
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -9,8 +9,9 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from ..errors import InputError
-from . import _exact
+from gpuscope.errors import InputError
+from gpuscope.run import open as open_traces
+from gpuscope.tracelens import _exact
 
 _GZIP = b"\x1f\x8b"
 
@@ -49,9 +50,7 @@ def _text(path: Path) -> bytes:
 
 
 def _mended(path: Path) -> Any:
-    from .. import open as open_traces
-
     with TemporaryDirectory() as folder:
         whole = Path(folder) / "trace.json"
-        open_traces(path).convert(output=whole)
+        open_traces(path).convert(whole)
         return _exact.loads(whole.read_bytes())

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
-from .._lazy import need
-from ..errors import UsageError
-from . import _intervals
-from ._exact import to_ns
-from ._kinds import Event, gpu_kind
-from ._source import Source
+from gpuscope._lazy import need
+from gpuscope.errors import UsageError
+from gpuscope.tracelens import _intervals
+from gpuscope.tracelens._exact import to_ns
+from gpuscope.tracelens._kinds import gpu_kind
+from gpuscope.tracelens._source import Event, Source
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ._source import TraceLike
+    from gpuscope.tracelens._source import TraceLike
 
 EventLists: TypeAlias = dict[str, list[Event]]
 EventFilter: TypeAlias = Callable[[Event], bool]
@@ -91,7 +91,7 @@ class GPUEventAnalyser:
         # Lists that a subclass makes decide alone.
         if type(self).get_gpu_event_lists is GPUEventAnalyser.get_gpu_event_lists:
             if self._is_jax() if jax is None else jax:
-                from .jax_gpu_event_analyser import JaxGPUEventAnalyser
+                from gpuscope.tracelens.jax_gpu_event_analyser import JaxGPUEventAnalyser
 
                 return JaxGPUEventAnalyser(self._source).compute_metrics(
                     micro_idle_thresh_us, gpu_pid, event_filter
@@ -181,10 +181,10 @@ class GPUEventAnalyser:
         )
 
     def _is_jax(self) -> bool:
-        from .jax_gpu_event_analyser import has_gpu_processes
+        from gpuscope.tracelens.jax_gpu_event_analyser import has_gpu_processes
 
         if self._source.rank is not None:
-            return any(entry["format"] == "jax" for entry in self._source.rank.inputs)
+            return self._source.is_jax
         return has_gpu_processes(self.events)
 
 

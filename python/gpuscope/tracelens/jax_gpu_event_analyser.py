@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
-from ._kinds import Event, is_duration, xla_kind
-from .gpu_event_analyser import (
+from gpuscope.errors import UsageError
+from gpuscope.tracelens._kinds import arguments, is_duration, xla_kind
+from gpuscope.tracelens._source import Event
+from gpuscope.tracelens.gpu_event_analyser import (
     NO_GPU_EVENTS,
     EventFilter,
     EventLists,
@@ -187,7 +188,7 @@ class Processes:
             pid = event.get("pid")
             pids.add(pid)
             if event.get("ph") == "M":
-                name = str((event.get("args") or {}).get("name", ""))
+                name = str(arguments(event).get("name", ""))
                 if event.get("name") == "process_name":
                     names[pid] = name
                 elif event.get("name") == "thread_name":
@@ -235,7 +236,7 @@ def has_gpu_processes(events: Iterable[Event]) -> bool:
     return any(
         event.get("ph") == "M"
         and event.get("name") == "process_name"
-        and _GPU_PROCESS.search(str((event.get("args") or {}).get("name", "")))
+        and _GPU_PROCESS.search(str(arguments(event).get("name", "")))
         for event in events
     )
 

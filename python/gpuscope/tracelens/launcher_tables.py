@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from statistics import fmean, median, pstdev
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
+from gpuscope.errors import UsageError
 
 if TYPE_CHECKING:
     import pandas as pd

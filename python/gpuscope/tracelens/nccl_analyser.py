@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from .._lazy import need
-from . import all_to_all_v
-from ._collectives import MEGABYTE, Collective, matched
+from gpuscope._lazy import need
+from gpuscope.run import Run
+from gpuscope.run import open as open_traces
+from gpuscope.tracelens import all_to_all_v
+from gpuscope.tracelens._collectives import MEGABYTE, Collective, matched
 
 if TYPE_CHECKING:
     import os
 
     import pandas as pd
-
-    from .. import Run
 
 # Kernels that are collectives although nothing about them is recorded.
 DEFAULT_CUSTOM_COLLECTIVE_PATTERNS: Sequence[tuple[str, str]] = (("cross_device_reduce", "allreduce"),)
@@ -70,9 +70,6 @@ class NcclAnalyser:
     @cached_property
     def run(self) -> Run:
         """The traces as gpuscope opened them."""
-        from .. import Run
-        from .. import open as open_traces
-
         return self._given if isinstance(self._given, Run) else open_traces(self._given)
 
     @property

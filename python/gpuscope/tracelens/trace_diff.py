@@ -9,16 +9,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
-from .._lazy import need
-from .trace_to_tree import TraceToTree
-from .tree_perf import TreePerfAnalyzer
+from gpuscope._lazy import need
+from gpuscope.run import Rank, Run, diff
+from gpuscope.tracelens.trace_to_tree import TraceToTree
+from gpuscope.tracelens.tree_perf import TreePerfAnalyzer
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from .. import Rank, Run
 
-    Comparable: TypeAlias = TraceToTree | TreePerfAnalyzer | Run | Rank | str | os.PathLike[str]
+Comparable: TypeAlias = TraceToTree | TreePerfAnalyzer | Run | Rank | str | os.PathLike[str]
 
 _SIDES = {"trace1": "a", "trace2": "b"}
 _MODULE = "nn.Module: "
@@ -126,8 +126,6 @@ class TraceDiff:
 
     @cached_property
     def _rows(self) -> list[Mapping[str, Any]]:
-        from .. import diff
-
         rows: list[Mapping[str, Any]] = diff(_opened(self.baseline), _opened(self.variant), tree=True).data[
             "rows"
         ]
@@ -149,15 +147,13 @@ _KERNEL_COLUMNS = (
 
 
 def _opened(given: Any) -> Any:
-    """What gpuscope can compare: a run, or the path of one."""
+    """Give what gpuscope can compare: a run, or the path of one."""
     tree = given.tree if isinstance(given, TreePerfAnalyzer) else given
-    if not isinstance(tree, TraceToTree):
+    if isinstance(tree, TraceToTree):
+        tree = tree.source.opened
+    if not isinstance(tree, Rank):
         return tree
-    if tree.source.rank is not None:
-        return tree.source.rank
-    from .. import open_events
-
-    return open_events([dict(event) for event in tree.source.events])
+    return tree.run if len(tree.run.ranks) == 1 else tree.path
 
 
 def _kernel_rows(at: int, path: Mapping[str, Any]) -> Iterator[dict[str, Any]]:

@@ -8,15 +8,14 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, Any
 
-from ..errors import InputError, UsageError
-from ._exact import DecimalFloat, to_ns
-from ._kinds import Event, gpu_kind
-from .data_loader import DataLoader
-
-if TYPE_CHECKING:
-    from .. import Run
+from gpuscope.errors import InputError, UsageError
+from gpuscope.run import Run
+from gpuscope.tracelens._exact import DecimalFloat, to_ns
+from gpuscope.tracelens._kinds import arguments, gpu_kind
+from gpuscope.tracelens._source import Event
+from gpuscope.tracelens.data_loader import DataLoader
 
 _TIMES = ("ts", "dur")
 _LINKS = ("correlation", "External id")
@@ -113,7 +112,7 @@ class _OneRank:
         yield from self._process_names(used)
 
     def _own(self, event: dict[str, Any]) -> dict[str, Any]:
-        args = dict(event.get("args") or {}) | {"rank": self._rank}
+        args = dict(arguments(event)) | {"rank": self._rank}
         own = {**event, "args": args}
         for key in ("pid", "id"):
             if key in event:
@@ -148,7 +147,7 @@ def _by_rank(given: Any) -> dict[int, str | os.PathLike[str]]:
         return dict(given)
     if isinstance(given, (str, os.PathLike)):
         return {0: given}
-    if hasattr(given, "ranks"):
+    if isinstance(given, Run):
         return {rank.number: rank.path for rank in given.ranks}
     return dict(enumerate(given))
 

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from . import _intervals
-from ._kinds import gpu_kind, is_duration
-from ._source import Source
-from .gpu_event_analyser import span_ns
+from gpuscope.tracelens import _intervals
+from gpuscope.tracelens._kinds import arguments, gpu_kind, is_duration
+from gpuscope.tracelens._source import Source
+from gpuscope.tracelens.gpu_event_analyser import span_ns
 
 if TYPE_CHECKING:
-    from ._source import TraceLike
+    from gpuscope.tracelens._source import TraceLike
 
 Node: TypeAlias = dict[str, Any]
 """An event of the trace with its place in the tree: ``UID``, ``parent``, ``children`` and ``t_end``."""
@@ -79,7 +79,7 @@ class TraceToTree:
         holders = _holders(
             threads, lambda node: node.get("cat") in _OPERATORS and node.get("name") != "execute"
         )
-        launching = {node["parent"] for node in self.gpu_events if node["parent"] is not None}
+        launching: set[int] = {node["parent"] for node in self.gpu_events if node["parent"] is not None}
         return {call: holders.get(call, call) for call in launching}
 
     def get_UID2event(self, UID: int) -> Node:
@@ -132,7 +132,7 @@ class TraceToTree:
             self.events[uid]["parent"] = parent
         by_correlation, by_external_id = self._first_calls("correlation"), self._first_calls("External id")
         for node in self.gpu_events:
-            args = node.get("args") or {}
+            args = arguments(node)
             if args.get("correlation") is not None:
                 node["parent"] = by_correlation.get(args["correlation"])
             else:
@@ -145,7 +145,7 @@ class TraceToTree:
         """For each value of an argument the call that has it and starts first."""
         first: dict[Any, int] = {}
         for uid, (start, _) in self._spans.items():
-            value = (self.events[uid].get("args") or {}).get(key)
+            value = arguments(self.events[uid]).get(key)
             if isinstance(value, int) and value > 0 and is_call(self.events[uid]):
                 known = first.get(value)
                 if known is None or start < self._spans[known][0]:
@@ -165,7 +165,7 @@ def _is_placed(node: Node) -> bool:
 
 
 def _node(uid: int, event: Any) -> Node:
-    node: Node = {**event, "UID": uid, "parent": None, "children": []}
+    node: Node = {"name": "", **event, "UID": uid, "parent": None, "children": []}
     if is_duration(event):
         node["t_end"] = float(event["ts"]) + float(event["dur"])
     return node

@@ -8,21 +8,18 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from .._lazy import need
-from ..errors import UsageError
-from . import launcher_tables
-from ._kinds import gpu_kind
-from ._source import only_rank
-from .gpu_event_analyser import GPUEventAnalyser
-from .jax_gpu_event_analyser import JaxGPUEventAnalyser
-from .trace_to_tree import Node, TraceToTree
+from gpuscope._lazy import need
+from gpuscope.errors import UsageError
+from gpuscope.tracelens import launcher_tables
+from gpuscope.tracelens._kinds import arguments, gpu_kind
+from gpuscope.tracelens.gpu_event_analyser import GPUEventAnalyser, span_ns
+from gpuscope.tracelens.jax_gpu_event_analyser import JaxGPUEventAnalyser
+from gpuscope.tracelens.trace_to_tree import Node, TraceToTree
 
 if TYPE_CHECKING:
     import os
 
     import pandas as pd
-
-    from .. import Rank
 
 ARGUMENTS = ("Input Dims", "Input type", "Input Strides", "Concrete Inputs")
 _GPUSCOPE_ARGUMENTS = ("input_dims", "input_types", "input_strides", "concrete_inputs")
@@ -35,6 +32,7 @@ class TreePerfAnalyzer:
     def __init__(
         self,
         tree: TraceToTree,
+        *,
         jax: bool = False,
         add_python_func: bool = False,
         include_unlinked_kernels: bool = True,
@@ -53,13 +51,16 @@ class TreePerfAnalyzer:
     def from_file(
         cls,
         profile_filepath: str | os.PathLike[str],
+        *,
         jax: bool = False,
         add_python_func: bool = False,
         include_unlinked_kernels: bool = True,
     ) -> TreePerfAnalyzer:
         """Reads a trace: plain, gzip or zstd. ``jax`` says that it is one of JAX, which has no operators."""
         tree = TraceToTree(profile_filepath, add_python_func=add_python_func)
-        return cls(tree, jax, add_python_func, include_unlinked_kernels)
+        return cls(
+            tree, jax=jax, add_python_func=add_python_func, include_unlinked_kernels=include_unlinked_kernels
+        )
 
     def get_df_gpu_timeline(self, micro_idle_thresh_us: float | None = None) -> pd.DataFrame:
         """Where the GPU's time went: ``type``, ``time ms``, ``percent``; for JAX, of each ``gpu_pid``."""
@@ -84,7 +85,7 @@ class TreePerfAnalyzer:
             if kernel["parent"] is not None and (include_nccl or gpu_kind(kernel) != "communication"):
                 direct[self.tree.owners[kernel["parent"]]].append(kernel)
         calls = [self._launcher(self.tree.get_UID2event(uid), kernels) for uid, kernels in direct.items()]
-        return sorted(calls, key=lambda call: (call["ts"], call["UID"]))
+        return sorted(calls, key=lambda call: (span_ns(call)[0], call["UID"]))
 
     def get_df_kernel_launchers(
         self, id_cols: bool = False, include_kernel_details: bool = False, include_nccl: bool = False
@@ -128,14 +129,14 @@ class TreePerfAnalyzer:
                 {
                     "name": kernel["name"],
                     "dur": kernel["dur"],
-                    "stream": (kernel.get("args") or {}).get("stream"),
+                    "stream": arguments(kernel).get("stream"),
                 }
                 for kernel in kernels
             ],
         }
 
     def _row(self, call: Node, id_cols: bool, include_kernel_details: bool) -> dict[str, Any]:
-        args = call.get("args") or {}
+        args = arguments(call)
         process, thread = self._tracks.get((call.get("pid"), None), {}), (call.get("pid"), call.get("tid"))
         row = {
             "name": call["name"],
@@ -161,13 +162,13 @@ class TreePerfAnalyzer:
         tracks: dict[tuple[Any, Any], dict[str, str]] = defaultdict(dict)
         for event in self.tree.events:
             if event.get("ph") == "M" and isinstance(event.get("name"), str):
-                args = event.get("args") or {}
+                args = arguments(event)
                 tid = event.get("tid") if event["name"].startswith("thread_") else None
                 tracks[event.get("pid"), tid][event["name"]] = args.get("name", args.get("labels", UNKNOWN))
         return tracks
 
     def _category(self, event: Node) -> str:
-        args = event.get("args") or {}
+        args = arguments(event)
         by_arguments = self._categories.get(_key(event["name"], [args.get(name) for name in ARGUMENTS]))
         return by_arguments or self._categories.get(event["name"], "other")
 
@@ -175,18 +176,10 @@ class TreePerfAnalyzer:
     def _categories(self) -> dict[str, str]:
         """Sorts of operators as gpuscope tells them, by name and arguments and by name alone."""
         categories: dict[str, str] = {}
-        for row in self._rank.ops(unique_args=True).data["ops"]:
+        for row in self.tree.source.opened.ops(by="args").data["ops"]:
             categories.setdefault(row["name"], row["category"])
             categories[_key(row["name"], [row.get(name) for name in _GPUSCOPE_ARGUMENTS])] = row["category"]
         return categories
-
-    @cached_property
-    def _rank(self) -> Rank:
-        if self.tree.source.rank is not None:
-            return self.tree.source.rank
-        from .. import open_events
-
-        return only_rank(open_events([dict(event) for event in self.tree.source.events]))
 
     def _jax_timeline(self, micro_idle_thresh_us: float | None) -> pd.DataFrame:
         frames = JaxGPUEventAnalyser(self.tree.source).get_breakdown_df_multigpu(

@@ -1,9 +1,9 @@
 """A stand-in for ``cupti.cupti`` on machines without a GPU.
 
-It has the functions that gpuscope calls, with the same arguments, and records with the same attributes as
-``ActivityKernel13`` and ``ActivityMemcpy7`` of cupti-python 13.4. Like the real one, it has one pair of callbacks
-for the process, asks for a buffer when there is something to write, delivers when it is told to flush, and uses the
-memory of records again afterwards.
+It has the functions that gpuscope calls, with the same arguments, and records with the attributes of
+``ActivityKernel13`` and ``ActivityMemcpy7`` of cupti-python 13.4. Like the real one, it has one pair of
+callbacks for the process, asks for a buffer when there is something to write, delivers when it is told to
+flush, and uses the memory of records again afterwards.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class ActivityKind(enum.IntEnum):
     MEMCPY2 = 22
 
 
-class cuptiError(Exception):  # noqa: N801  # As in the package.
+class cuptiError(Exception):  # As in the package.
     pass
 
 

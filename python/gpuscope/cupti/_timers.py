@@ -20,6 +20,7 @@ class Timer(Protocol):
 
     def read(self, mark: Mark) -> int:
         """When that work was done, on the scale of ``time.perf_counter_ns``."""
+        ...
 
     def finish(self) -> None:
         """Waits until all marks can be read."""

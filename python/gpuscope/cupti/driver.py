@@ -60,6 +60,7 @@ class CuptiModule(Protocol):
 
     def get_timestamp(self) -> int:
         """Now, in nanoseconds of the clock that records have."""
+        ...
 
 
 def load_cupti() -> CuptiModule:

@@ -45,7 +45,7 @@ def to_run(*collectors: Collector, rank: int = 0) -> Run:
     """Everything that was collected as a ``Run``, for every question: ``to_run(kernels).kernels()``."""
     import gpuscope
 
-    return gpuscope.open_events(to_trace(*collectors), rank=rank)
+    return gpuscope.open_events(to_trace(*collectors) | {"distributedInfo": {"rank": rank}}, name="collected")
 
 
 def _records(collector: Collector) -> list[Any]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation
 from typing import Any
 
@@ -52,6 +53,19 @@ def loads(text: str | bytes) -> Any:
     return json.loads(text, parse_float=DecimalFloat)
 
 
+def event_json(event: Mapping[str, Any]) -> str:
+    """An event as JSON whose times have all the digits they were read with.
+
+    >>> event_json({"name": "gemm", "ts": DecimalFloat("1712195495502097.231")})
+    '{"ts":1712195495502097.231,"name":"gemm"}'
+    """
+    exact = {key for key in ("ts", "dur") if isinstance(event.get(key), DecimalFloat)}
+    times = [f'"{key}":{event[key].text}' for key in sorted(exact, reverse=True)]
+    others = {key: value for key, value in event.items() if key not in exact}
+    rest = json.dumps(others, ensure_ascii=False, separators=(",", ":"), default=_plain)[1:-1]
+    return "{" + ",".join([*times, rest] if rest else times) + "}"
+
+
 def to_ns(microseconds: Any) -> int:
     """Whole nanoseconds of a time in microseconds, rounded to the nearest.
 
@@ -72,6 +86,11 @@ def to_ns(microseconds: Any) -> int:
     if unwrapped is not None:
         return to_ns(unwrapped())
     raise UsageError(f"{microseconds!r} is no time: expected a number of microseconds")
+
+
+def _plain(value: Any) -> Any:
+    """Give the scalars and arrays of numpy as Python's own, and anything else as its text."""
+    return value.tolist() if hasattr(value, "tolist") else str(value)
 
 
 def _decimal_to_ns(text: str | Decimal) -> int:

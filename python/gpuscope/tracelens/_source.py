@@ -48,7 +48,8 @@ class Source:
             return self.rank
         if isinstance(self._given, bytes):
             return only_rank(open_events(self._given))
-        return only_rank(open_events([dict(event) for event in self.events]))
+        text = ",\n".join(_exact.event_json(event) for event in self.events)
+        return only_rank(open_events(f'{{"traceEvents":[{text}]}}'))
 
     @cached_property
     def events(self) -> list[Event]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,12 +11,11 @@ from typing import IO, Any
 
 from gpuscope.errors import InputError, UsageError
 from gpuscope.run import Run
-from gpuscope.tracelens._exact import DecimalFloat, to_ns
+from gpuscope.tracelens._exact import DecimalFloat, event_json, to_ns
 from gpuscope.tracelens._kinds import arguments, gpu_kind
 from gpuscope.tracelens._source import Event
 from gpuscope.tracelens.data_loader import DataLoader
 
-_TIMES = ("ts", "dur")
 _LINKS = ("correlation", "External id")
 
 
@@ -66,7 +64,7 @@ class TraceFuse:
         with _written(path) as file:
             file.write('{"displayTimeUnit":"ms","traceEvents":[')
             for at, event in enumerate(self._merged(filter_fn, include_pyfunc)):
-                file.write(("," if at else "") + "\n" + _json(event))
+                file.write(("," if at else "") + "\n" + event_json(event))
             file.write("\n]}\n")
         return str(path)
 
@@ -174,13 +172,3 @@ def _written(path: Path) -> Iterator[IO[str]]:
         ) from error
     finally:
         partial.unlink(missing_ok=True)
-
-
-def _json(event: Mapping[str, Any]) -> str:
-    """An event as JSON whose times have all their digits, which a float would not."""
-    times = [f'"{key}":{event[key].text}' for key in _TIMES if isinstance(event.get(key), DecimalFloat)]
-    rest = {
-        key: value for key, value in event.items() if key not in _TIMES or not isinstance(value, DecimalFloat)
-    }
-    text = json.dumps(rest, ensure_ascii=False, separators=(",", ":"))
-    return "{" + ",".join([*times, text[1:-1]] if len(text) > 2 else times) + "}"

@@ -257,3 +257,24 @@ def test_the_comparison_puts_all_time_on_paths(corpus: Path, tmp_path: Path) -> 
     )
     tree = (tmp_path / "report" / "merged_tree_output.txt").read_text()
     assert "nn.Module: TimesformerForVideoClassification_0  118.759 -> 154.969 (+36.210)" in tree
+
+
+def test_tracelens_itself_has_the_same_kernels_of_jax(corpus: Path, peers: Path) -> None:
+    analyser = TreePerfAnalyzer.from_file(corpus / "jax_conv_08.trace.json.gz", jax=True)
+    calls = analyser.get_df_kernel_launchers()
+    sheets = peers / "jax_conv_08" / "jax_report_csvs"
+    for ours, sheet, key in (
+        (analyser.get_df_kernel_launchers_summary(calls), "kernel_launchers_summary", "name"),
+        (
+            analyser.get_df_kernel_launchers_summary_by_category(calls),
+            "kernel_launchers_summary_by_category",
+            "op category",
+        ),
+    ):
+        theirs = pandas.read_csv(sheets / f"{sheet}.csv").drop(columns="time ms per gpu")
+        assert list(ours.columns) == list(theirs.columns)
+        assert list(ours[key]) == list(theirs[key])
+        assert list(ours["Count"]) == list(theirs["Count"])
+        times = "total_direct_kernel_time_ms"
+        assert list(ours[times]) == pytest.approx(list(theirs[times]))
+    assert sorted(set(calls["op category"])) == ["Conv", "Uncategorized Events/XLA"]

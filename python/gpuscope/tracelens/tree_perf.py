@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuscope._lazy import need
 from gpuscope.errors import UsageError
-from gpuscope.tracelens import launcher_tables
+from gpuscope.tracelens import jax_launchers, launcher_tables
 from gpuscope.tracelens._kinds import arguments, gpu_kind
 from gpuscope.tracelens.gpu_event_analyser import GPUEventAnalyser, span_ns
 from gpuscope.tracelens.jax_gpu_event_analyser import JaxGPUEventAnalyser
@@ -56,7 +56,7 @@ class TreePerfAnalyzer:
         add_python_func: bool = False,
         include_unlinked_kernels: bool = True,
     ) -> TreePerfAnalyzer:
-        """Reads a trace: plain, gzip or zstd. ``jax`` says that it is one of JAX, which has no operators."""
+        """Reads a trace: plain, gzip or zstd. ``jax`` says that it is one of JAX."""
         tree = TraceToTree(profile_filepath, add_python_func=add_python_func)
         return cls(
             tree, jax=jax, add_python_func=add_python_func, include_unlinked_kernels=include_unlinked_kernels
@@ -78,8 +78,10 @@ class TreePerfAnalyzer:
         with a graph. Each is its event of the trace, with ``total_direct_kernel_time`` (how long what it
         launched itself kept the GPU busy, in µs), ``total_subtree_kernel_time`` (the same with what operators
         below it launched), ``direct_kernel_count``, ``kernel_details`` and ``op category``. Communication is
-        left out unless ``include_nccl``.
+        left out unless ``include_nccl``. Kernels of JAX stand for themselves.
         """
+        if self.jax:
+            return jax_launchers.launchers(self.tree.source.events, include_nccl)
         direct: dict[int, list[Node]] = defaultdict(list)
         for kernel in self.tree.gpu_events:
             if kernel["parent"] is not None and (include_nccl or gpu_kind(kernel) != "communication"):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from cupti_stand_in import StandIn
+
 from gpuscope import cupti
 from gpuscope.cupti import driver, registry
 from gpuscope.errors import MissingDependency

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
+
 from gpuscope.cupti import StackCall, StacktraceCollector
 from gpuscope.errors import UsageError
 

@@ -72,6 +72,11 @@ class OperationCounter:
         """While another call runs within this one; torch can only take off the last mode, so ours stays."""
         self._mode: Any = None
 
+    @staticmethod
+    def prepare() -> None:
+        """Loads what counting needs, which takes long enough to be seen in a first call."""
+        _counting_mode()
+
     def start(self) -> None:
         """Every operator of this thread counts from here on."""
         self._mode = _counting_mode()(self)

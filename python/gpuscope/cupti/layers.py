@@ -104,6 +104,8 @@ class ExtractModel:
         # Counting would keep torch.compile from compiling.
         self.flops = flops and not hasattr(model, "_orig_mod")
         self.containers = containers
+        if self.flops:
+            OperationCounter.prepare()
         self._types: dict[str, str] = {}
         self._calls: list[_Call] = []
         self._counted: dict[tuple[str, str, tuple[Any, ...]], int] = {}

@@ -12,6 +12,8 @@ from gpuscope.plots._thin import Stretch
 COMPUTATION = "computation"
 COMMUNICATION = "communication"
 MEMORY = "memory"
+HOST = "operators of the host"
+"""Where a trace has no GPU work, operators take the place of kernels, with the time they took themselves."""
 
 _COLLECTIVES = ("nccl", "rccl", "oneccl", "mscclkernel")
 
@@ -33,7 +35,10 @@ class KernelSum(NamedTuple):
 def sums(source: Any) -> list[KernelSum]:
     """Kernels by name, the one with most time first."""
     run = _runs.run_of(source)
-    found = _sums_of_run(run) if run is not None else _sums_of_launches(launches(source))
+    if run is None:
+        found = _sums_of_launches(launches(source))
+    else:
+        found = _sums_of_run(run) or _sums_of_host(run)
     return sorted(found, key=lambda kernel: -kernel.total_ns)
 
 
@@ -41,7 +46,7 @@ def launches(source: Any) -> list[tuple[str, Stretch]]:
     """All kernels with the stream they ran on."""
     run = _runs.run_of(source)
     if run is not None:
-        return _launches_of_run(run)
+        return _launches_of_run(run) or _operators_of_run(run)
     kernels = getattr(source, "kernels", source)
     if callable(kernels) or isinstance(kernels, (str, bytes, Mapping)) or not isinstance(kernels, Iterable):
         raise UsageError(
@@ -113,3 +118,34 @@ def _launches_of_run(run: Any) -> list[tuple[str, Stretch]]:
             lane = _lane(event.device, event.stream)
             found.append((lane, Stretch(event.ts_ns, event.ts_ns + event.dur_ns, event.name)))
     return found
+
+
+def _sums_of_host(run: Any) -> list[KernelSum]:
+    operators = _operators(run)
+    own = {event.index: event.dur_ns for event in operators}
+    for event in operators:
+        if event.parent in own:
+            own[event.parent] -= event.dur_ns
+    totals: dict[str, list[float]] = {}
+    for event in operators:
+        totals.setdefault(event.name, []).append(own[event.index])
+    return [KernelSum(name, HOST, len(each), sum(each)) for name, each in totals.items()]
+
+
+def _operators_of_run(run: Any) -> list[tuple[str, Stretch]]:
+    operators = _operators(run)
+    around = {event.parent for event in operators}
+    return [
+        (_thread(event), Stretch(event.ts_ns, event.ts_ns + event.dur_ns, event.name))
+        for event in operators
+        if event.index not in around
+    ]
+
+
+def _operators(run: Any) -> list[Any]:
+    columns = ("index", "parent", "name", "cat", "ts_ns", "dur_ns", "tid", "thread")
+    return [e for e in _runs.events(run, *columns) if e.cat == "cpu_op" and e.dur_ns is not None]
+
+
+def _thread(event: Any) -> str:
+    return f"operators, {event.thread or f'thread {event.tid}'}"

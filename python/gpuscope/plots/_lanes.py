@@ -29,7 +29,13 @@ class Span:
 
     def show_on(self, figure: go.Figure) -> None:
         """Lets all axes of time show this time, and the lowest one say what it is."""
-        figure.update_xaxes(range=[0, self.length_ns / self.unit.divisor])
+        length = self.length_ns / self.unit.divisor
+        for row in (1, 2):
+            # A panel without any data would have no axis.
+            figure.add_scatter(
+                x=[0, length], y=[None, None], showlegend=False, hoverinfo="skip", row=row, col=1
+            )
+        figure.update_xaxes(range=[0, length])
         figure.update_xaxes(title=self.unit.heading("time"), row=2, col=1)
 
 
@@ -62,7 +68,9 @@ def add_lane(
 def arrange(figure: go.Figure, lanes: Sequence[str]) -> None:
     """Puts the first lane on top."""
     figure.update_layout(barmode="overlay", bargap=0.3)
-    figure.update_yaxes(categoryorder="array", categoryarray=list(lanes)[::-1], showgrid=False, row=2, col=1)
+    figure.update_yaxes(
+        type="category", categoryorder="array", categoryarray=list(lanes)[::-1], showgrid=False, row=2, col=1
+    )
 
 
 def are_apart(one: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]]) -> bool:

@@ -145,12 +145,18 @@ def _summed_up(layers: Mapping[str, Any], values: Values, forward_markers: Marke
     unknown = [name for name, phase, _, _ in _entries(layers) if not phase]
     phases, guessed = phases_of(unknown, [None] * len(unknown), forward_markers)
     phase_of = dict(zip(unknown, phases, strict=True))
-    found = [
-        _box(name, phase or phase_of[name], measured)
-        for (name, phase), measured in values.items()
-        if measured
-    ]
+    order = {name: place for place, name in enumerate(layers)}
+    measured = sorted(
+        (key for key, found in values.items() if found), key=lambda key: order.get(key[0], len(order))
+    )
+    found = [_box(_title(n, layers), phase or phase_of[n], values[n, phase]) for n, phase in measured]
     return Boxes(found, guessed=guessed and any(not phase for _, phase in values))
+
+
+def _title(name: str, layers: Mapping[str, Any]) -> str:
+    """Layers that only have a number are told by what they are."""
+    kind = layers.get(name, {}).get("type")
+    return f"{name} {kind}" if kind and name.rpartition(".")[2].isdigit() else name
 
 
 def _box(layer: str, phase: str, measured: Sequence[float]) -> Box:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuscope.errors import UsageError
 from gpuscope.plots import _style
-from gpuscope.plots._kernels import COMMUNICATION, COMPUTATION, MEMORY, KernelSum, sums
+from gpuscope.plots._kernels import COMMUNICATION, COMPUTATION, HOST, MEMORY, KernelSum, sums
 from gpuscope.plots._units import TIMES, in_words, unit_for
 
 if TYPE_CHECKING:
@@ -15,7 +15,12 @@ if TYPE_CHECKING:
 
 _NAME = "plot_bottleneck_analysis"
 _TITLE = "Which kernels take the time?"
-_COLORS = {COMPUTATION: _style.COMPUTE, COMMUNICATION: _style.COMMUNICATION, MEMORY: _style.COPY}
+_COLORS = {
+    COMPUTATION: _style.COMPUTE,
+    COMMUNICATION: _style.COMMUNICATION,
+    MEMORY: _style.COPY,
+    HOST: _style.HOST,
+}
 _LARGEST_POINT = 34
 _SMALLEST_POINT = 5
 
@@ -59,14 +64,22 @@ def plot_bottleneck_analysis(
         _add_bars(figure, kind, list(zip(labels, top, strict=True)), whole)
         _add_points(figure, kind, found, whole)
     figure.update_layout(barmode="overlay", bargap=0.25)
-    figure.update_yaxes(categoryorder="array", categoryarray=labels[::-1], showgrid=False, row=1, col=1)
+    figure.update_yaxes(
+        type="category",
+        categoryorder="array",
+        categoryarray=labels[::-1],
+        showgrid=False,
+        row=1,
+        col=1,
+    )
     figure.update_xaxes(
         title=_total_unit(top).heading("time in all launches"), rangemode="tozero", row=1, col=1
     )
     figure.update_xaxes(title="launches", type="log", dtick=1, row=1, col=2)
     figure.update_yaxes(title=_mean_unit(found).heading("mean duration"), type="log", dtick=1, row=1, col=2)
     share = 100 * sum(kernel.total_ns for kernel in top) / whole if whole else 100.0
-    note = f"{len(top)} of {len(found)} kernels, {share:.3g} % of {in_words(whole, TIMES)}"
+    what = "operators of the host, as there is no GPU work" if found[0].kind == HOST else "kernels"
+    note = f"{len(top)} of {len(found)} {what}, {share:.3g} % of {in_words(whole, TIMES)}"
     return _style.finish(figure, _TITLE, max(420, 150 + 24 * len(top)), figsize, show, note)
 
 

@@ -105,7 +105,7 @@ def _draw(
         _add_boxes(figure, place, phase, labels[place - 1], shown[phase], rows, unit, units)
         figure.update_xaxes(title=unit.heading(label), row=1, col=place)
         if least > 0 and most / least >= _WIDE:
-            figure.update_xaxes(type="log", row=1, col=place)
+            figure.update_xaxes(type="log", dtick=1, exponentformat="none", row=1, col=place)
         else:
             figure.update_xaxes(rangemode="tozero", row=1, col=place)
     left_out = len(found.boxes) - sum(map(len, shown.values()))
@@ -166,6 +166,7 @@ def _add_boxes(
     )
     # Panels have rows of one height, from the top.
     figure.update_yaxes(
+        type="category",
         categoryorder="array",
         categoryarray=labels[::-1],
         range=[len(labels) - rows - 0.5, len(labels) - 0.5],

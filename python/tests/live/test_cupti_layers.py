@@ -9,6 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+
 from gpuscope.cupti import ExtractModel
 from gpuscope.cupti._timers import CudaTimer
 from gpuscope.errors import UsageError

@@ -23,7 +23,13 @@ def load(rank: Rank, args: bool = False) -> pd.DataFrame:
     it, ``step`` the number of the profiler step; -1 is none. ``is_gpu`` marks kernels, copies and memory
     sets.
     """
-    events = rank.events(args=args).to_pandas()
+    import pandas as pd
+
+    table = rank.events(args=args)
+    events = table.to_pandas()
+    if events["ts_ns"].dtype.kind == "f":
+        # Events without a time make it a column of floats, which hold no nanosecond since 1970.
+        events["ts_ns"] = pd.array(table["ts_ns"], dtype="Int64")
     events = events[events["dur_ns"].notna() & events["ts_ns"].notna()].set_index("index", drop=False)
     events.index.name = None
     events["ts_ns"] = events["ts_ns"].astype("int64")

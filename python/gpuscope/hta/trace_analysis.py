@@ -260,11 +260,11 @@ class TraceAnalysis:
         """
         both = TimeSeriesTypes.QUEUE_LENGTH | TimeSeriesTypes.MEMCPY_BANDWIDTH
         wanted = both if time_series is None else time_series
-        names: dict[TimeSeriesTypes, Counter] = {
-            TimeSeriesTypes.QUEUE_LENGTH: "queue",
-            TimeSeriesTypes.MEMCPY_BANDWIDTH: "bandwidth",
-        }
-        add = [name for kind, name in names.items() if kind in wanted]
+        add: list[Counter] = []
+        if TimeSeriesTypes.QUEUE_LENGTH in wanted:
+            add.append("queue")
+        if TimeSeriesTypes.MEMCPY_BANDWIDTH in wanted:
+            add.append("bandwidth")
         for rank in self.t.asked(ranks):
             write_counters(self.t, rank, add, output_suffix or "_with_counters", output_dir)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuscope._lazy import need
 
+from .._events import NONE
 from .._units import us
 
 if TYPE_CHECKING:
@@ -76,15 +77,16 @@ def _gaps(events: pd.DataFrame, consecutive_kernel_delay: float) -> pd.DataFrame
 
     work = events[events["is_gpu"] & events["stream"].ge(0)]
     work = work.sort_values(["device", "stream", "ts_ns"], kind="stable")
-    track = [work["device"], work["stream"]]
-    busy_until = work.groupby(["device", "stream"])["end_ns"].cummax()
-    before = busy_until.groupby(track).shift()
-    gaps = work.assign(before=before)[before.notna()]
-    before_ns = gaps["before"].astype("int64")
+    tracks = work.groupby(["device", "stream"])
+    # Whole numbers throughout: a float holds no nanosecond since 1970.
+    first = tracks.cumcount().eq(0)
+    busy_until = tracks["end_ns"].cummax().shift(fill_value=0)
+    gaps, before_ns = work[~first], busy_until[~first]
     gap_ns = (gaps["ts_ns"] - before_ns).clip(lower=0)
-    launched = gaps["launch"].to_numpy()
-    calls = events["ts_ns"].reindex(launched).to_numpy()
-    host = (launched >= 0) & (calls > before_ns.to_numpy())
+    launched = gaps["launch"].ne(NONE)
+    calls = events.loc[gaps.loc[launched, "launch"], "ts_ns"].to_numpy()
+    host = launched.to_numpy(copy=True)
+    host[host] = calls > before_ns[launched].to_numpy()
     short = gap_ns.to_numpy() < consecutive_kernel_delay * 1000
     category = np.select([host, short], CATEGORIES[:2], CATEGORIES[2])
     return gaps.assign(idle_category=category, gap=gap_ns / 1000)[

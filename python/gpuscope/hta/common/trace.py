@@ -44,8 +44,8 @@ class Trace:
         self.run: Run
         self._ranks: dict[int, Rank]
         self.run, self._ranks = open_traces(trace_files, trace_dir)
-        self.trace_files = {number: str(rank.path) for number, rank in sorted(self._ranks.items())}
-        folders = [str(Path(file).absolute().parent) for file in self.trace_files.values()]
+        self.trace_files = {n: str(Path(self._ranks[n].path).absolute()) for n in self.get_ranks()}
+        folders = [str(Path(file).parent) for file in self.trace_files.values()]
         self.trace_path = os.path.commonpath(folders) if folders else ""
         self.symbol_table = TraceSymbolTable()
         self.is_parsed = False

@@ -16,6 +16,7 @@ import gc
 import subprocess
 import sys
 import tempfile
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CompileBreak",
+    "CompileError",
     "CompileReport",
     "Recompile",
     "Recording",
@@ -74,9 +76,11 @@ class TorchCompileAnalyzer:
         by name. Times are medians of ``iterations`` calls after ``warmup`` others, each waited for.
         """
         torch = self._torch(warmup, iterations)
+        # Wrong names are said before anything runs.
+        compiled = _compile(torch, model, self.backend, self.mode)
         call = Call.of(sample_input)
         eager = timed(torch, model, call, warmup, iterations)
-        return self._compiled(torch, model, call, self.mode, eager, (warmup, iterations))
+        return self._compiled(torch, (model, compiled), call, self.mode, eager, (warmup, iterations))
 
     def compare_modes(
         self,
@@ -86,14 +90,16 @@ class TorchCompileAnalyzer:
         warmup: int = 3,
         iterations: int = 10,
     ) -> dict[str, CompileReport]:
-        """Analyse the model in each mode; a mode that cannot be compiled has a report with an ``error``."""
+        """Analyse the model in each mode; where compiling fails, the report has an ``error``."""
         torch = self._torch(warmup, iterations)
+        compiled = {mode: _compile(torch, model, self.backend, mode) for mode in modes}
         call = Call.of(sample_input)
         eager = timed(torch, model, call, warmup, iterations)
         reports: dict[str, CompileReport] = {}
-        for mode in modes:
+        for mode in compiled:
+            pair = (model, compiled[mode])
             try:
-                reports[mode] = self._compiled(torch, model, call, mode, eager, (warmup, iterations))
+                reports[mode] = self._compiled(torch, pair, call, mode, eager, (warmup, iterations))
             except CompileError as error:
                 reports[mode] = CompileReport(
                     backend=self.backend,
@@ -127,13 +133,13 @@ class TorchCompileAnalyzer:
     def _compiled(
         self,
         torch: Any,
-        model: Callable[..., Any],
+        models: tuple[Callable[..., Any], Callable[..., Any]],
         call: Call,
         mode: str,
         eager: Timing,
         counts: tuple[int, int],
     ) -> CompileReport:
-        compiled = _compile(torch, model, self.backend, mode)
+        model, compiled = models
         _reset(torch)
         with tempfile.TemporaryDirectory(prefix="gpuscope-compile-") as name, _cache(self.fresh_cache):
             folder = Path(name)
@@ -285,22 +291,26 @@ def record(
 
     The program runs in a process of its own, as torch looks at ``TORCH_TRACE`` when it is imported; every
     process that it starts logs too, and is a rank of the answer. The logs go to ``folder``, else they are
-    removed afterwards. With ``quiet`` the program's output goes to standard error.
+    removed together with the answer. With ``quiet`` the program's output goes to standard error.
     """
     import gpuscope
 
-    with (
-        nullcontext(str(folder))
-        if folder
-        else tempfile.TemporaryDirectory(prefix="gpuscope-compile-") as name
-    ):
-        logs = Path(name)
-        words = [sys.executable, str(script), *args]
-        output = sys.stderr.fileno() if quiet else None
-        sys.stdout.flush()
-        ended = subprocess.run(words, env=_compile_log.environment(logs), stdout=output, check=False)
-        answer = gpuscope.compile_log(logs) if _compile_log.has_logs(logs) else None
-        return Recording(ended.returncode, answer)
+    temporary = tempfile.TemporaryDirectory(prefix="gpuscope-compile-")
+    logs = folder or Path(temporary.name)
+    sys.stdout.flush()
+    ended = subprocess.run(
+        [sys.executable, str(script), *args],
+        env=_compile_log.environment(logs),
+        stdout=sys.stderr.fileno() if quiet else None,
+        check=False,
+    )
+    answer = gpuscope.compile_log(logs) if _compile_log.has_logs(logs) else None
+    if answer is None:
+        temporary.cleanup()
+    else:
+        # It looks into the logs again when it is shown or saved.
+        weakref.finalize(answer, temporary.cleanup)
+    return Recording(ended.returncode, answer)
 
 
 def run_script(argv: Sequence[str], output: str | PathLike[str] | None = None, as_json: bool = False) -> int:

@@ -85,7 +85,8 @@ def test_a_kernel_without_length_widens_the_total_and_ends_no_gap() -> None:
 
 
 def test_a_negative_length_is_none() -> None:
-    assert GPUEventAnalyser([kernel(10, 5), kernel(12, -7)]).compute_metrics()["busy_time"] == 5.0
+    metrics = GPUEventAnalyser([kernel(10, 5), kernel(30, -7)]).compute_metrics()
+    assert (metrics["busy_time"], metrics["total_time"]) == (5.0, 20.0)
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_what_is_no_gpu_work(other: dict[str, Any]) -> None:
     assert GPUEventAnalyser([other]).get_gpu_event_lists()["all_gpu"] == []
 
 
-@pytest.mark.parametrize("start", ["4000000000000.123", "8000000000000.123", "4398046511104.001"])
+@pytest.mark.parametrize("start", ["4000000000000.123", "4398046511104.001", "4449630450912.773"])
 def test_floats_of_long_uptimes_lose_nothing(start: str) -> None:
     text = f"""[{{"cat": "kernel", "name": "a", "ts": {start}, "dur": 0.001}},
                 {{"cat": "kernel", "name": "b", "ts": {start[:-3]}{int(start[-3:]) + 2:03}, "dur": 0.001}}]"""

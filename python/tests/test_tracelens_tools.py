@@ -110,6 +110,21 @@ def test_launchers_are_the_innermost_operators() -> None:
     assert names(analyser.get_kernel_launchers(include_nccl=True))[-1] == "record_param_comms"
 
 
+def test_an_operator_as_long_as_its_launch_holds_it() -> None:
+    trace = [launch(10, 1), host("cpu_op", "aten::mm", 10, 2), work("gemm", 20, 5, 1)]
+    assert names(TreePerfAnalyzer(TraceToTree(trace)).get_kernel_launchers()) == ["aten::mm"]
+
+
+def test_what_a_graph_executor_wraps_is_passed_over() -> None:
+    trace = [
+        host("cpu_op", "aten::mm", 0, 9),
+        host("cpu_op", "execute", 1, 7),
+        launch(2, 1),
+        work("gemm", 20, 5, 1),
+    ]
+    assert names(TreePerfAnalyzer(TraceToTree(trace)).get_kernel_launchers()) == ["aten::mm"]
+
+
 def test_launchers_as_a_frame() -> None:
     pytest.importorskip("pandas")
     analyser = TreePerfAnalyzer(TraceToTree(TRACE))

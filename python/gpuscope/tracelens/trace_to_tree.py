@@ -177,14 +177,11 @@ def _holders(
     """For each event the innermost one that holds all of it, by ``UID``."""
     holders: dict[int, int] = {}
     for thread in threads:
-        opened: list[tuple[int, int]] = []  # end and UID; ends grow outwards
+        opened: list[tuple[int, int]] = []  # end and UID
         for start, end, node in thread:
             # One that ends at this instant may still hold what has no length.
             while opened and opened[-1][0] < start:
                 opened.pop()
-            if holds(node):
-                while opened and opened[-1][0] < end:
-                    opened.pop()
             holder = next((uid for until, uid in reversed(opened) if until >= end), None)
             if holder is not None:
                 holders[node["UID"]] = holder

@@ -28,7 +28,7 @@ def show(build: Callable[[], Iterable[Figure]], renderer: str | None = None) -> 
     try:
         plotly_io = need("plotly.io", "visualize=True")
     except MissingDependency as missing:
-        warnings.warn(f"no figures are shown: {missing}", stacklevel=4)
+        warnings.warn(f"no figures are shown: {missing}", stacklevel=3)
         return
     if (
         not renderer
@@ -43,7 +43,7 @@ def show(build: Callable[[], Iterable[Figure]], renderer: str | None = None) -> 
         for figure in build():
             figure.show(renderer=renderer or None)
     except (ImportError, OSError, RuntimeError, ValueError) as problem:
-        warnings.warn(f"no figures are shown: {problem}", stacklevel=4)
+        warnings.warn(f"no figures are shown: {problem}", stacklevel=3)
 
 
 def temporal(frame: pd.DataFrame) -> list[Figure]:

@@ -7,6 +7,8 @@ from enum import Flag, auto
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpuscope.errors import UsageError
+
 from . import _figures
 from ._figures import show
 from ._writing import folder_for, write_counters
@@ -337,6 +339,8 @@ class TraceAnalysis:
             ``pattern`` (the operator and its kernels, with ``|`` between), ``count``,
             ``GPU kernel duration (us)``, ``CPU op duration (us)``; the most frequent first.
         """
+        if not operator_name:
+            raise UsageError('operator_name="": say which operators to look below, such as "aten::"')
         number = self.t.asked(rank)[0]
         frame = frequent_sequences.frequent_sequences(self.t, number, operator_name, min_pattern_len)
         folder = folder_for(output_dir)
@@ -432,7 +436,8 @@ class TraceAnalysis:
         Returns:
             The path of the written file.
         """
-        del rank  # The graph knows.
+        if rank != critical_path_graph.rank:
+            raise UsageError(f"rank {rank}: this is a critical path of rank {critical_path_graph.rank}")
         how = (folder_for(output_dir), only_show_critical_events, show_all_edges)
         written: Path = critical_path_analysis.write_overlay(self.t, critical_path_graph, *how)
         return str(written)

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     Numbers = int | Sequence[int]
-    Traces = "LabeledTrace | Trace | str | os.PathLike[str]"
 
 
 class DeviceType(Enum):

@@ -19,6 +19,7 @@ mod instructions;
 mod licences;
 mod measure;
 mod pages;
+mod python;
 mod questions;
 mod size;
 mod steps;
@@ -36,7 +37,9 @@ use workspace::Workspace;
 const USAGE: &str = "\
 cargo xtask COMMAND
 
-  test [--quick]             everything CI checks; --quick leaves out the release build and what needs it
+  test [--quick] [--torch]   everything CI checks; --quick leaves out the release build and what needs it, --torch adds
+                             what needs PyTorch (5.5 GB in the cache)
+  python [--torch]           the Python package alone: its wheel, types and tests
   licences                   licences of all dependencies against the list of permissive ones
   house                      text rules over the files of the repository
   instructions [--bless]     instruction counts under callgrind against bench/instructions.json
@@ -73,9 +76,14 @@ fn run(args: &mut Args) -> Result<ExitCode> {
     let workspace = Workspace::find()?;
     match command.as_str() {
         "test" => {
-            let quick = args.flag("--quick");
+            let wanted = test::Wanted { quick: args.flag("--quick"), torch: args.flag("--torch") };
             args.finish()?;
-            test::run(&workspace, quick)?;
+            test::run(&workspace, wanted)?;
+        }
+        "python" => {
+            let torch = args.flag("--torch");
+            args.finish()?;
+            test::python(&workspace, torch)?;
         }
         "licences" => {
             args.finish()?;

@@ -9,6 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+#: Formats that gpuscope does not read.
+UNREAD = {"jax_conv_08.xplane.pb", "rocprof_908_results.json.gz"}
+
 _FLAGS = {"--drop-last-step", "--exclude-memory", "--gpu", "--cpu"}
 _VALUES = {
     "--num-kernels",
@@ -55,7 +58,7 @@ def cases(command: str) -> Iterator[Case]:
         files = case.get("files", [])
         if case["argv"][0] != command or options is None or not files or "-" in files or case.get("exit"):
             continue
-        if not all((traces / file).exists() for file in files):
+        if UNREAD & set(files) or not all((traces / file).exists() for file in files):
             continue
         yield Case(f"{path.parent.name}-{path.stem}", tuple(files), options, tuple(case["checks"]))
 

@@ -21,6 +21,8 @@ from .._units import us
 if TYPE_CHECKING:
     import pandas as pd
 
+    from gpuscope import Answer
+
     from ..common.trace import Trace
 
 
@@ -84,7 +86,7 @@ class CPGraph:
         """Every stretch of the path: its length in microseconds, its event, what holds it up."""
         stretches = self.data["events"]
         loading = self.question.get("data_load_events") or ()
-        events = self.t.events(self.rank)
+        events = self.t.all_events(self.rank)
         found = dict(
             zip(zip(events["name"].astype(str), events["ts_ns"], strict=True), events.index, strict=True)
         )
@@ -141,7 +143,7 @@ def critical_path(
 ) -> tuple[CPGraph, bool]:
     """The critical path of a window, and whether there is one."""
     question: dict[str, Any] = {"annotation": annotation, "instance": _instance(instance_id)}
-    data = t.ask(rank, "critical_path", **question).data
+    data = _answer(t, rank, question).data
     found = bool(data["events"])
     if not found:
         warnings.warn(
@@ -149,6 +151,13 @@ def critical_path(
             stacklevel=3,
         )
     return CPGraph(t, rank, question | {"data_load_events": list(data_load_events or ())}, data), found
+
+
+def _answer(t: Trace, rank: int, question: dict[str, Any]) -> Answer:
+    annotation, instance = question["annotation"], _instance(question["instance"])
+    # Who names a stretch means all of it, be it the last step.
+    whole = {} if annotation == "" else {"drop_last_step": False}
+    return t.ask(rank, "critical_path", annotation=annotation, instance=instance, **whole)
 
 
 def _instance(instance_id: int | Sequence[int] | None) -> int | tuple[int, int]:
@@ -183,12 +192,8 @@ def write_overlay(
 
 def _marked(t: Trace, graph: CPGraph, folder: Path) -> dict[str, Any]:
     """The trace with the events of the path marked, and arrows from track to track."""
-    question = {key: graph.question[key] for key in ("annotation", "instance")}
-    if isinstance(question["instance"], list):
-        question["instance"] = tuple(question["instance"])
     with TemporaryDirectory(dir=folder) as temporary:
-        file = t.ask(graph.rank, "critical_path", **question).save(Path(temporary) / "path.json.gz")
-        document = read_json(file)
+        document = read_json(_answer(t, graph.rank, graph.question).save(Path(temporary) / "path.json.gz"))
     return cast("dict[str, Any]", document if isinstance(document, dict) else {"traceEvents": document})
 
 

@@ -50,6 +50,7 @@ class Trace:
         self.symbol_table = TraceSymbolTable()
         self.is_parsed = False
         self._drop_last_step = False
+        self._all_events: dict[int, pd.DataFrame] = {}
         self._events: dict[int, pd.DataFrame] = {}
         self._traces: dict[int, pd.DataFrame] = {}
         self._steps: dict[int, list[int]] = {}
@@ -86,8 +87,8 @@ class Trace:
 
     def ask(self, number: int, analysis: str, **options: Any) -> Answer:
         """What gpuscope answers about one rank, with the last step left out if it is to be."""
-        method = getattr(self.rank(number), analysis)
-        return cast("Answer", method(drop_last_step=self.drops_last_step(number), **options))
+        options = {"drop_last_step": self.drops_last_step(number)} | options
+        return cast("Answer", getattr(self.rank(number), analysis)(**options))
 
     def profiler_steps(self, number: int) -> list[int]:
         """The profiler's steps in the file of a rank, the last one included."""
@@ -99,13 +100,18 @@ class Trace:
         """Whether the last step of this rank is left out: never if it is the only one."""
         return self._drop_last_step and len(self.profiler_steps(number)) >= 2
 
+    def all_events(self, number: int) -> pd.DataFrame:
+        """The events of a rank in nanoseconds, those of the last step included."""
+        if number not in self._all_events:
+            self._all_events[number] = _events.load(self.rank(number))
+        return self._all_events[number]
+
     def events(self, number: int) -> pd.DataFrame:
         """The events of a rank in nanoseconds, without the last step if that is left out."""
         if number not in self._events:
-            events = _events.load(self.rank(number))
-            self._events[number] = (
-                _events.without_last_step(events) if self.drops_last_step(number) else events
-            )
+            events = self.all_events(number)
+            drops = self.drops_last_step(number)
+            self._events[number] = _events.without_last_step(events) if drops else events
         return self._events[number]
 
     @property

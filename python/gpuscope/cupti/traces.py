@@ -32,7 +32,10 @@ _SHORT_KINDS = {
 
 
 def to_trace(*collectors: Collector) -> dict[str, Any]:
-    """Everything that was collected as a trace in torch.profiler's JSON, which Perfetto shows as well."""
+    """Everything that was collected as a trace in torch.profiler's JSON, which Perfetto shows as well.
+
+    Times count from the first record, whose time on CUPTI's clock is ``baseTimeNanoseconds``.
+    """
     records: list[_Record] = [record for collector in collectors for record in _records(collector)]
     base = min((record.start_ns for record in records), default=0)
     events = [_event(record, base) for record in records]

@@ -49,6 +49,7 @@ def add_lane(
 ) -> None:
     """Draws stretches in one lane below, in colours that take turns; a name goes into the legend."""
     drawn = joined(stretches, span.length_ns)
+    fills = [colors[place % len(colors)] for place in range(len(drawn))]
     figure.add_bar(
         name=name or lane,
         legendgroup=name,
@@ -57,7 +58,8 @@ def add_lane(
         y=[lane] * len(drawn),
         base=[span.at(stretch.start_ns) for stretch in drawn],
         x=[(stretch.end_ns - stretch.start_ns) / span.unit.divisor for stretch in drawn],
-        marker={"color": [colors[place % len(colors)] for place in range(len(drawn))], "line": {"width": 0}},
+        # The outline lets the shortest be seen.
+        marker={"color": fills, "line": {"color": fills, "width": 0.6}},
         hovertext=[_hover(stretch, span) for stretch in drawn],
         hoverinfo="text",
         row=2,

@@ -9,8 +9,8 @@ from gpuscope.errors import UsageError
 from gpuscope.plots import _run_layers, _runs
 from gpuscope.plots._phases import BACKWARD, FORWARD, RECOMPUTE, Markers, phases_of
 
-Values = dict[tuple[str, str], list[float]]
-"""Of each layer and phase, what was measured in single calls."""
+Values = dict[tuple[str, str], list[tuple[float, float]]]
+"""Of each layer and phase, what was measured in single calls, and how long they took."""
 
 
 class Box(NamedTuple):
@@ -25,11 +25,8 @@ class Box(NamedTuple):
     third_quartile: float
     most: float
     mean: float
-
-    @property
-    def total(self) -> float:
-        """Of all calls together."""
-        return self.mean * self.calls
+    time_ns: float
+    """Of all calls together."""
 
 
 class LayerSpan(NamedTuple):
@@ -57,7 +54,8 @@ def times(profile: Any, forward_markers: Markers) -> Boxes:
     layers = _layers_of(profile)
     values: Values = {}
     for name, phase, entry, key in _entries(layers):
-        values.setdefault((name, phase), []).extend(float(time) for time in entry.get(key) or ())
+        found = values.setdefault((name, phase), [])
+        found.extend((float(time), float(time)) for time in entry.get(key) or ())
     return _summed_up(layers, values, forward_markers)
 
 
@@ -72,13 +70,13 @@ def rates(profile: Any, forward_markers: Markers) -> Boxes:
     if calls:
         for call in calls:
             if call.flops and call.end_ns > call.start_ns:
-                rate = call.flops / (call.end_ns - call.start_ns) * 1e9
-                values.setdefault((call.layer, call.phase), []).append(rate)
+                time = call.end_ns - call.start_ns
+                values.setdefault((call.layer, call.phase), []).append((call.flops / time * 1e9, time))
     else:
         for name, phase, entry, key in _entries(layers):
             flops = entry.get("backward_flops" if phase == BACKWARD else "flops")
             if flops and flops > 0:
-                found = [flops / time * 1e9 for time in entry.get(key) or () if time > 0]
+                found = [(flops / time * 1e9, time) for time in entry.get(key) or () if time > 0]
                 values.setdefault((name, phase), []).extend(found)
     return _summed_up(layers, values, forward_markers)
 
@@ -159,8 +157,8 @@ def _title(name: str, layers: Mapping[str, Any]) -> str:
     return f"{name} {kind}" if kind and name.rpartition(".")[2].isdigit() else name
 
 
-def _box(layer: str, phase: str, measured: Sequence[float]) -> Box:
-    ordered = sorted(measured)
+def _box(layer: str, phase: str, measured: Sequence[tuple[float, float]]) -> Box:
+    ordered = sorted(value for value, _ in measured)
     return Box(
         layer,
         phase,
@@ -171,6 +169,7 @@ def _box(layer: str, phase: str, measured: Sequence[float]) -> Box:
         quantile(ordered, 0.75),
         ordered[-1],
         sum(ordered) / len(ordered),
+        sum(time for _, time in measured),
     )
 
 
@@ -193,7 +192,7 @@ def _times_of_run(run: Any) -> Boxes:
             row["module"],
             row["pass"],
             row["calls"],
-            *(row[f"{part}_ns"] for part in ("min", "q1", "median", "q3", "max", "mean")),
+            *(row[f"{part}_ns"] for part in ("min", "q1", "median", "q3", "max", "mean", "total")),
         )
         for row in _innermost(rows)
     ]
@@ -201,7 +200,8 @@ def _times_of_run(run: Any) -> Boxes:
         return Boxes(boxes)
     values: Values = {}
     for span in _run_layers.spans(run):
-        values.setdefault((span.layer, span.phase), []).append(span.end_ns - span.start_ns)
+        time = float(span.end_ns - span.start_ns)
+        values.setdefault((span.layer, span.phase), []).append((time, time))
     return Boxes([_box(*key, measured) for key, measured in values.items()], on_host=True)
 
 
@@ -210,8 +210,8 @@ def _rates_of_run(run: Any) -> list[Box]:
     for row in _innermost(_runs.one_rank(run).throughput().data["layers"]):
         rate = row["call_tflops_per_s"]
         if rate is not None and rate["max"] > 0:
-            parts = [rate[part] * 1e12 for part in ("min", "q1", "median", "q3", "max", "mean")]
-            found.append(Box(row["module"], row["pass"], rate["count"], *parts))
+            parts = (rate[part] * 1e12 for part in ("min", "q1", "median", "q3", "max", "mean"))
+            found.append(Box._make((row["module"], row["pass"], rate["count"], *parts, row["compute_ns"])))
     return found
 
 

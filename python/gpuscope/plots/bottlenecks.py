@@ -21,6 +21,7 @@ _COLORS = {
     MEMORY: _style.COPY,
     HOST: _style.HOST,
 }
+_FEWEST_ROWS = 8
 _LARGEST_POINT = 34
 _SMALLEST_POINT = 5
 
@@ -68,6 +69,8 @@ def plot_bottleneck_analysis(
         type="category",
         categoryorder="array",
         categoryarray=labels[::-1],
+        # A single bar need not fill the figure.
+        range=[len(top) - max(len(top), _FEWEST_ROWS) - 0.5, len(top) - 0.5],
         showgrid=False,
         row=1,
         col=1,

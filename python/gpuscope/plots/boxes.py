@@ -191,6 +191,6 @@ def _hover(box: Box, units: tuple[Unit, ...]) -> str:
 
 
 def _heaviest(boxes: list[Box]) -> list[Box]:
-    """Those with most, in the order in which they came."""
-    kept = sorted(boxes, key=lambda box: -box.total)[:_MOST_LAYERS]
+    """Those with most time, in the order in which they came."""
+    kept = sorted(boxes, key=lambda box: -box.time_ns)[:_MOST_LAYERS]
     return [box for box in boxes if box in kept]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from gpuscope.cupti.stacktrace import DepthPoint
@@ -100,4 +101,14 @@ def _lanes(found: list[tuple[str, Stretch]]) -> dict[tuple[str, str], list[Stret
     for lane, stretch in found:
         if lane in kept:
             lanes.setdefault((lane, kind_of(stretch.name)), []).append(stretch)
-    return dict(sorted(lanes.items()))
+    return dict(sorted(lanes.items(), key=lambda item: _by_number(item[0])))
+
+
+def _by_number(key: tuple[str, str]) -> list[tuple[int, str]]:
+    """Stream 7 before stream 13.
+
+    >>> _by_number(("stream 7", "")) < _by_number(("stream 13", ""))
+    True
+    """
+    parts = re.split(r"(\d+)", "".join(key))
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]

@@ -47,6 +47,7 @@ cargo xtask COMMAND
   conformance                the release build against ../shared/oracle
   pages                      the pages in a headless Chromium, and the types of web/
   pages-bench                what pages of millions of events cost the browser, also part of bench
+  python-bench               what loading a trace from Python costs beside HTA, also part of bench
   questions [--large] [--rounds 3]
                              CPU time of every question beside reading; updates BENCHMARKS.md. --large adds 10 M
                              events: 3 GB of text
@@ -114,6 +115,10 @@ fn run(args: &mut Args) -> Result<ExitCode> {
             args.finish()?;
             say(pages::bench::run(&workspace)?);
         }
+        "python-bench" => {
+            args.finish()?;
+            say(python::bench::run(&workspace)?);
+        }
         "questions" => {
             let options = questions::Options::read(args)?;
             args.finish()?;
@@ -124,6 +129,7 @@ fn run(args: &mut Args) -> Result<ExitCode> {
             args.finish()?;
             bench::run(&workspace, &options)?;
             say(pages::bench::run(&workspace)?);
+            say(python::bench::run(&workspace)?);
         }
         "help" | "--help" | "-h" => print!("{USAGE}"),
         other => bail!("no command `{other}`; `cargo xtask help` lists them"),

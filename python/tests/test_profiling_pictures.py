@@ -210,7 +210,7 @@ class TestTimeline:
         assert not any(event["cat"] == "python_function" for event in without.events)
 
     def test_metadata_and_odd_events_stay(self) -> None:
-        odd = [
+        odd: list[Event] = [
             {"ph": "M", "name": "process_name"},
             {"ph": "X", "name": "no duration"},
             {"ph": "C", "ts": 1},

@@ -300,6 +300,12 @@ def test_merged_traces_are_told_apart_again(two_ranks: list[Path], tmp_path: Pat
     together = gpuscope.open(written).breakdown().data["ranks"]
     apart = gpuscope.open(two_ranks).breakdown().data["ranks"]
     assert [rank["total"] for rank in together] == [rank["total"] for rank in apart]
+    for rank, path in zip(gpuscope.open(written).ranks, two_ranks, strict=True):
+        assert GPUEventAnalyser(rank).compute_metrics() == GPUEventAnalyser(path).compute_metrics()
+        assert (
+            GPUEventAnalyser(GPUEventAnalyser(rank).events).compute_metrics()
+            == GPUEventAnalyser(path).compute_metrics()
+        )
     events = json.loads(gzip.decompress(Path(written).read_bytes()))["traceEvents"]
     process_names = {event["args"]["name"] for event in events if event["name"] == "process_name"}
     assert process_names == {"RANK 0 - GPU", "RANK 1 - GPU"}

@@ -51,12 +51,15 @@ class MemorySource(Protocol):
 
     def start(self) -> None:
         """Begin; called in the thread that runs the block."""
+        ...
 
     def sample(self) -> Taken:
         """What is taken now."""
+        ...
 
     def stop(self) -> Course:
         """End, and tell what is known only now."""
+        ...
 
 
 def memory_source(torch: Any, record_history: bool) -> MemorySource:

@@ -7,7 +7,7 @@ import re
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -159,12 +159,14 @@ class UnifiedProfiler:
             stem += f"-rank{rank}"
         try:
             self.output_dir.mkdir(parents=True, exist_ok=True)
-            for ending in itertools.chain([""], (f"-{number}" for number in itertools.count(2))):
-                path = self.output_dir / f"{stem}{ending}.json"
-                # Opening it for oneself alone also holds against another process that looks for a name.
-                with suppress(FileExistsError):
-                    path.open("x").close()
+            path = self.output_dir / f"{stem}.json"
+            # Creating it at once also holds against another process that looks for a name.
+            for number in itertools.count(2):
+                try:
+                    path.touch(exist_ok=False)
                     break
+                except FileExistsError:
+                    path = self.output_dir / f"{stem}-{number}.json"
         except OSError as error:
             raise UsageError(
                 f"{self.output_dir}: traces cannot be written here: {error.strerror or error}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 from collections.abc import Iterable, Mapping
@@ -13,6 +14,8 @@ from gpuscope.run import Rank, Run, open_events
 from gpuscope.run import open as open_traces
 from gpuscope.tracelens import _exact
 from gpuscope.tracelens.data_loader import DataLoader
+
+_numbers = itertools.count(1)
 
 Event: TypeAlias = Mapping[str, Any]
 """An element of a trace's event array."""
@@ -46,10 +49,12 @@ class Source:
         """The trace as gpuscope opens it, whatever was given."""
         if self.rank is not None:
             return self.rank
+        # Traces that are compared have to have names of their own.
+        name = f"events {next(_numbers)}"
         if isinstance(self._given, bytes):
-            return only_rank(open_events(self._given))
+            return only_rank(open_events(self._given, name=name))
         text = ",\n".join(_exact.event_json(event) for event in self.events)
-        return only_rank(open_events(f'{{"traceEvents":[{text}]}}'))
+        return only_rank(open_events(f'{{"traceEvents":[{text}]}}', name=name))
 
     @cached_property
     def events(self) -> list[Event]:

@@ -28,7 +28,8 @@ torch = pytest.importorskip("torch", reason="LIVE TESTS SKIPPED: torch is not in
 on_the_cpu = pytest.mark.skipif(torch.cuda.is_available(), reason="says what happens without a GPU")
 
 
-class Transformer(torch.nn.Module):  # type: ignore[misc]  # torch is only known where it is installed
+# What torch.nn is, is only known where torch is installed.
+class Transformer(torch.nn.Module):  # type: ignore[name-defined,misc]
     def __init__(self, width: int = 32, layers: int = 2) -> None:
         super().__init__()
         layer = torch.nn.TransformerEncoderLayer(width, 4, 2 * width, batch_first=True)

@@ -68,10 +68,10 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
     }
     let ratio = |i: usize| best[2] / best[i];
     let rows = cases.iter().enumerate().take(3);
-    let rows: String =
+    let rows: Vec<String> =
         rows.map(|(i, (what, _, _))| format!("| {what} | {:.3} | {:.1} |\n", best[i], ratio(i))).collect();
     let heads = "| from Python, trace_diff_control.json.gz | CPU s | HTA / this |\n|---|---:|---:|";
-    let table = format!("{heads}\n{rows}\n{}: {:.1} ms.\n", cases[3].0, best[3] * 1e3);
+    let table = format!("{heads}\n{}\n{}: {:.1} ms.\n", rows.concat(), cases[3].0, best[3] * 1e3);
     let met = |met: bool| if met { "met" } else { "NOT MET" };
     let import = best[3] * 1e3;
     let acceptance = format!(

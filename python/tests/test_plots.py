@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from types import SimpleNamespace
 from typing import Any
@@ -360,3 +361,12 @@ def test_figures_are_shown_on_request(monkeypatch: pytest.MonkeyPatch) -> None:
     figure = plots.plot_bottleneck_analysis(kernels(), show=True)
     assert shown == [figure]
     assert "plotly" in figure._repr_html_()
+
+
+def test_importing_brings_no_large_library() -> None:
+    code = "import sys, gpuscope.plots, gpuscope.cupti; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    loaded = {name.partition(".")[0] for name in done.stdout.split()}
+    assert not loaded & {"plotly", "torch", "numpy", "pandas", "cupti"}

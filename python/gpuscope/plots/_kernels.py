@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from gpuscope.errors import UsageError
-from gpuscope.plots import _runs
+from gpuscope.plots import _runs, _style
 from gpuscope.plots._thin import Stretch
 
 COMPUTATION = "computation"
@@ -14,6 +14,13 @@ COMMUNICATION = "communication"
 MEMORY = "memory"
 HOST = "operators of the host"
 """Where a trace has no GPU work, operators take the place of kernels, with the time they took themselves."""
+
+COLORS = {
+    COMPUTATION: _style.COMPUTE,
+    COMMUNICATION: _style.COMMUNICATION,
+    MEMORY: _style.COPY,
+    HOST: _style.HOST,
+}
 
 _COLLECTIVES = ("nccl", "rccl", "oneccl", "mscclkernel")
 
@@ -32,6 +39,14 @@ class KernelSum(NamedTuple):
         return self.total_ns / self.launches
 
 
+class Launch(NamedTuple):
+    """One run of a kernel, on a lane of its own or of its stream."""
+
+    lane: str
+    kind: str
+    stretch: Stretch
+
+
 def sums(source: Any) -> list[KernelSum]:
     """Kernels by name, the one with most time first."""
     run = _runs.run_of(source)
@@ -42,8 +57,8 @@ def sums(source: Any) -> list[KernelSum]:
     return sorted(found, key=lambda kernel: -kernel.total_ns)
 
 
-def launches(source: Any) -> list[tuple[str, Stretch]]:
-    """All kernels with the stream they ran on."""
+def launches(source: Any) -> list[Launch]:
+    """All kernels, with the stream they ran on."""
     run = _runs.run_of(source)
     if run is not None:
         return _launches_of_run(run) or _operators_of_run(run)
@@ -66,12 +81,12 @@ def kind_of(name: str) -> str:
     return COMPUTATION
 
 
-def _launch(kernel: Any) -> tuple[str, Stretch]:
+def _launch(kernel: Any) -> Launch:
     start, end = _field(kernel, "start_ns", "start"), _field(kernel, "end_ns", "end")
     name = _field(kernel, "name")
     stream = _field(kernel, "stream", "stream_id", default=None)
     device = _field(kernel, "device", "device_id", default=None)
-    return _lane(device, stream), Stretch(float(start), float(end), str(name))
+    return Launch(_lane(device, stream), kind_of(str(name)), Stretch(float(start), float(end), str(name)))
 
 
 def _field(record: Any, *names: str, **otherwise: Any) -> Any:
@@ -93,10 +108,11 @@ def _lane(device: Any, stream: Any) -> str:
     return f"stream {stream}" if device is None else f"GPU {device}, stream {stream}"
 
 
-def _sums_of_launches(found: list[tuple[str, Stretch]]) -> list[KernelSum]:
+def _sums_of_launches(found: list[Launch]) -> list[KernelSum]:
     totals: dict[str, list[float]] = {}
-    for _, stretch in found:
-        totals.setdefault(stretch.name, []).append(stretch.end_ns - stretch.start_ns)
+    for launch in found:
+        time = launch.stretch.end_ns - launch.stretch.start_ns
+        totals.setdefault(launch.stretch.name, []).append(time)
     return [KernelSum(name, kind_of(name), len(each), sum(each)) for name, each in totals.items()]
 
 
@@ -111,12 +127,13 @@ def _sums_of_run(run: Any) -> list[KernelSum]:
     return [KernelSum(name, kind, count, total) for (name, kind), (count, total) in totals.items()]
 
 
-def _launches_of_run(run: Any) -> list[tuple[str, Stretch]]:
+def _launches_of_run(run: Any) -> list[Launch]:
     found = []
     for event in _runs.events(run, "kind", "name", "ts_ns", "dur_ns", "device", "stream"):
         if event.kind is not None and event.dur_ns is not None:
-            lane = _lane(event.device, event.stream)
-            found.append((lane, Stretch(event.ts_ns, event.ts_ns + event.dur_ns, event.name)))
+            kind = event.kind if event.kind in (COMPUTATION, COMMUNICATION) else MEMORY
+            stretch = Stretch(event.ts_ns, event.ts_ns + event.dur_ns, event.name)
+            found.append(Launch(_lane(event.device, event.stream), kind, stretch))
     return found
 
 
@@ -132,11 +149,11 @@ def _sums_of_host(run: Any) -> list[KernelSum]:
     return [KernelSum(name, HOST, len(each), sum(each)) for name, each in totals.items()]
 
 
-def _operators_of_run(run: Any) -> list[tuple[str, Stretch]]:
+def _operators_of_run(run: Any) -> list[Launch]:
     operators = _operators(run)
     around = {event.parent for event in operators}
     return [
-        (_thread(event), Stretch(event.ts_ns, event.ts_ns + event.dur_ns, event.name))
+        Launch(_thread(event), HOST, Stretch(event.ts_ns, event.ts_ns + event.dur_ns, event.name))
         for event in operators
         if event.index not in around
     ]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuscope.errors import UsageError
 from gpuscope.plots import _style
-from gpuscope.plots._kernels import COMMUNICATION, COMPUTATION, HOST, MEMORY, KernelSum, sums
+from gpuscope.plots._kernels import COLORS, HOST, KernelSum, sums
 from gpuscope.plots._units import TIMES, in_words, unit_for
 
 if TYPE_CHECKING:
@@ -15,12 +15,6 @@ if TYPE_CHECKING:
 
 _NAME = "plot_bottleneck_analysis"
 _TITLE = "Which kernels take the time?"
-_COLORS = {
-    COMPUTATION: _style.COMPUTE,
-    COMMUNICATION: _style.COMMUNICATION,
-    MEMORY: _style.COPY,
-    HOST: _style.HOST,
-}
 _FEWEST_ROWS = 8
 _LARGEST_POINT = 34
 _SMALLEST_POINT = 5
@@ -61,7 +55,7 @@ def plot_bottleneck_analysis(
     )
     labels = _style.apart([kernel.name for kernel in top])
     whole = sum(kernel.total_ns for kernel in found)
-    for kind in _COLORS:
+    for kind in COLORS:
         _add_bars(figure, kind, list(zip(labels, top, strict=True)), whole)
         _add_points(figure, kind, found, whole)
     figure.update_layout(barmode="overlay", bargap=0.25)
@@ -97,7 +91,7 @@ def _add_bars(figure: go.Figure, kind: str, top: list[tuple[str, KernelSum]], wh
         orientation="h",
         y=[label for label, _ in of_kind],
         x=[kernel.total_ns / unit.divisor for _, kernel in of_kind],
-        marker_color=_COLORS[kind],
+        marker_color=COLORS[kind],
         hovertext=[_hover(kernel, whole) for _, kernel in of_kind],
         hoverinfo="text",
         row=1,
@@ -119,7 +113,7 @@ def _add_points(figure: go.Figure, kind: str, found: list[KernelSum], whole: flo
         x=[kernel.launches for kernel in of_kind],
         y=[kernel.mean_ns / unit.divisor for kernel in of_kind],
         marker={
-            "color": _COLORS[kind],
+            "color": COLORS[kind],
             "opacity": 0.75,
             "size": [max(_SMALLEST_POINT, _LARGEST_POINT * math.sqrt(k.total_ns / largest)) for k in of_kind],
             "line": {"width": 1, "color": "white"},

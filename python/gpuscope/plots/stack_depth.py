@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuscope.cupti.stacktrace import DepthPoint
 from gpuscope.plots import _style
-from gpuscope.plots._kernels import COMMUNICATION, COMPUTATION, MEMORY, kind_of, launches
+from gpuscope.plots._kernels import COLORS, Launch, launches
 from gpuscope.plots._lanes import Span, add_lane, are_apart, arrange
 from gpuscope.plots._stacks import depths
 from gpuscope.plots._thin import Stretch, thinned
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _NAME = "plot_stacktrace_with_kernels"
 _TITLE = "Where is the program in Python while kernels run?"
-_COLORS = {COMPUTATION: _style.COMPUTE, COMMUNICATION: _style.COMMUNICATION, MEMORY: _style.COPY}
 _FILL = "rgba(204, 121, 167, 0.25)"
 _MOST_LANES = 12
 
@@ -47,7 +46,7 @@ def plot_stacktrace_with_kernels(
         return _style.nothing(_NAME, _TITLE, why, figsize, show)
     lanes = _lanes(found)
     calls = [(point.time_ns, point.time_ns) for point in points]
-    kernels = [(stretch.start_ns, stretch.end_ns) for _, stretch in found]
+    kernels = [(stretch.start_ns, stretch.end_ns) for _, _, stretch in found]
     span = Span([*calls, *kernels])
     figure = _style.panels(
         _NAME,
@@ -60,7 +59,7 @@ def plot_stacktrace_with_kernels(
     )
     _add_depth(figure, points, span)
     for (lane, kind), stretches in lanes.items():
-        add_lane(figure, lane, stretches, span, [_COLORS[kind]], name=kind)
+        add_lane(figure, lane, stretches, span, [COLORS[kind]], name=kind)
     names = list(dict.fromkeys(lane for lane, _ in lanes))
     arrange(figure, names)
     span.show_on(figure)
@@ -91,16 +90,16 @@ def _add_depth(figure: go.Figure, points: list[DepthPoint], span: Span) -> None:
     figure.update_yaxes(title="calls", rangemode="tozero", row=1, col=1)
 
 
-def _lanes(found: list[tuple[str, Stretch]]) -> dict[tuple[str, str], list[Stretch]]:
+def _lanes(found: list[Launch]) -> dict[tuple[str, str], list[Stretch]]:
     """Kernels by stream and kind, of the streams with most kernels."""
     counts: dict[str, int] = {}
-    for lane, _ in found:
-        counts[lane] = counts.get(lane, 0) + 1
+    for launch in found:
+        counts[launch.lane] = counts.get(launch.lane, 0) + 1
     kept = set(sorted(counts, key=lambda lane: -counts[lane])[:_MOST_LANES])
     lanes: dict[tuple[str, str], list[Stretch]] = {}
-    for lane, stretch in found:
-        if lane in kept:
-            lanes.setdefault((lane, kind_of(stretch.name)), []).append(stretch)
+    for launch in found:
+        if launch.lane in kept:
+            lanes.setdefault((launch.lane, launch.kind), []).append(launch.stretch)
     return dict(sorted(lanes.items(), key=lambda item: _by_number(item[0])))
 
 

@@ -18,7 +18,6 @@ from gpuscope.profiling._torch import (
     export_trace,
     new_profiler,
     profiler_is_running,
-    synchronize,
 )
 
 _HISTORY_ENTRIES = 100_000
@@ -164,7 +163,6 @@ class GpuAllocator:
 
     def start(self) -> None:
         """Begin to count the peak anew."""
-        synchronize(self._torch)
         self._torch.cuda.reset_peak_memory_stats(self._index)
         if self._owns_history:
             self._torch.cuda.memory._record_memory_history(
@@ -182,7 +180,6 @@ class GpuAllocator:
 
     def stop(self) -> Course:
         """The exact peak and, if wished, every change with the line of the program behind it."""
-        synchronize(self._torch)
         course = Course(peak_bytes=int(self._torch.cuda.max_memory_allocated(self._index)))
         if self._record_history:
             history = self._torch.cuda.memory._snapshot(self._index)["device_traces"][self._index]

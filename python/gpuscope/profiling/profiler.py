@@ -82,15 +82,15 @@ class UnifiedProfiler:
         start_ns = time.perf_counter_ns()
         try:
             yield session
+            # What the GPU still does belongs to the block, and so do errors that only show now.
+            synchronize(torch)
         except BaseException as error:
             session.notes.append(f"the block ended with {type(error).__name__}: {error}")
             raise
         finally:
-            synchronize(torch)
             session.total_time_ms = (time.perf_counter_ns() - start_ns) / 1e6
             if self.enable_memory and device.is_gpu:
                 _read_gpu_memory(session, torch)
-            profiler.stop()
             self._finish(session, profiler)
 
     def profile_function(
@@ -125,12 +125,13 @@ class UnifiedProfiler:
         # What the block did counts more than what can be said about it: trouble here must not hide its
         # exception.
         try:
+            profiler.stop()
             if session.trace_path is not None:
                 self._read(session, profiler, session.trace_path)
             else:
                 with tempfile.TemporaryDirectory(prefix="gpuscope-") as folder:
                     self._read(session, profiler, Path(folder) / "trace.json")
-        except GpuscopeError as error:
+        except (GpuscopeError, RuntimeError, OSError) as error:
             session.notes.append(f"the trace could not be used: {error}")
             if session.trace_path is not None and session.trace_path.stat().st_size == 0:
                 session.trace_path.unlink()

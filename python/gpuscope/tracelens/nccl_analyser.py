@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from gpuscope._lazy import need
+from gpuscope.errors import UsageError
 from gpuscope.run import Run
 from gpuscope.run import open as open_traces
 from gpuscope.tracelens import all_to_all_v
@@ -70,7 +71,11 @@ class NcclAnalyser:
     @cached_property
     def run(self) -> Run:
         """The traces as gpuscope opened them."""
-        return self._given if isinstance(self._given, Run) else open_traces(self._given)
+        if isinstance(self._given, Run):
+            return self._given
+        if not self._given:
+            raise UsageError("there are no collectives without traces: pass one file for each rank")
+        return open_traces(self._given)
 
     @property
     def world_size(self) -> int:

@@ -144,9 +144,9 @@ class TreePerfAnalyzer:
             "name": call["name"],
             "op category": call["op category"],
             "UID": call["UID"],
-            "process_name": process.get("process_name", UNKNOWN),
+            "process_name": process.get("process_name", _attached(call, "process")),
             "process_label": process.get("process_labels", UNKNOWN),
-            "thread_name": self._tracks.get(thread, {}).get("thread_name", UNKNOWN),
+            "thread_name": self._tracks.get(thread, {}).get("thread_name", _attached(call, "thread")),
             "total_direct_kernel_time": call["total_direct_kernel_time"],
             "total_subtree_kernel_time": call["total_subtree_kernel_time"],
             "direct_kernel_count": call["direct_kernel_count"],
@@ -198,6 +198,12 @@ def _columns(id_cols: bool, include_kernel_details: bool) -> list[str]:
     columns += ["total_direct_kernel_time", "total_subtree_kernel_time", "direct_kernel_count", *ARGUMENTS]
     columns += ["pid", "tid", "external_id"] if id_cols else []
     return columns + (["kernel_details"] if include_kernel_details else [])
+
+
+def _attached(call: Node, track: str) -> str:
+    """Give the name of a process or thread as events of an opened trace have it."""
+    names = call.get(track)
+    return str(names.get(f"{track}_name", UNKNOWN)) if isinstance(names, dict) else UNKNOWN
 
 
 def _key(name: str, arguments: list[Any]) -> str:

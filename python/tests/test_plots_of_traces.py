@@ -175,6 +175,63 @@ def test_without_gpu_work_the_host_takes_its_place_and_that_is_said() -> None:
     assert len(traces(plots.plot_stacktrace_with_kernels(run, run), "bar")) == 2
 
 
+def test_passes_of_a_checkpointed_model_are_those_of_the_answer(corpus: Path) -> None:
+    rank = gpuscope.open(corpus / "mi300_resnet_act_checkpoint.json.gz").ranks[0]
+    figure = plots.plot_timeline_memcpy_and_passes([], rank)
+    layers = rank.layers().data["ranks"][0]["layers"]
+    assert figure.layout.xaxis2.title.text == "time (ms)"
+    drawn = {bar.name: sum(bar.x) * 1e6 for bar in traces(figure, "bar")}
+    for phase in ("forward", "backward", "recompute"):
+        own = sum(row["own_ns"] for row in layers if row["pass"] == phase)
+        assert own * 0.98 <= drawn[phase] < own * 1.15
+
+
+def test_a_module_around_the_backward_pass_runs_nothing_again() -> None:
+    module = {"ph": "X", "cat": "python_function", "pid": 1, "tid": 1}
+    operator = {"ph": "X", "cat": "cpu_op", "pid": 1, "tid": 1}
+    step = {**operator, "name": "autograd::engine::evaluate_function: AddmmBackward0"}
+    run = gpuscope.open_events(
+        [
+            {**module, "name": "nn.Module: Trainer_0", "ts": 0, "dur": 500},
+            {**module, "name": "nn.Module: Linear_0", "ts": 10, "dur": 100},
+            {**operator, "name": "aten::addmm", "ts": 20, "dur": 60, "args": {"Sequence number": 5}},
+            {**step, "ts": 200, "dur": 100, "args": {"Sequence number": 5}},
+            {**operator, "name": "aten::mm", "ts": 210, "dur": 70},
+        ]
+    )
+    figure = plots.plot_timeline_memcpy_and_passes([], run)
+    lanes = {bar.name: bar.hovertext[0].partition("<br>")[0] for bar in traces(figure, "bar")}
+    assert lanes == {"forward": "Linear_0", "backward": "Linear_0"}
+
+
+def test_only_frames_of_python_count_as_depth() -> None:
+    frame = {"ph": "X", "cat": "python_function", "pid": 1, "tid": 1}
+    run = gpuscope.open_events(
+        [
+            {**frame, "name": "train.py(1): train", "ts": 0, "dur": 100},
+            {**frame, "name": "step 1", "cat": "user_annotation", "ts": 10, "dur": 80},
+            {**frame, "name": "model.py(7): forward", "ts": 20, "dur": 50},
+        ]
+    )
+    figure = plots.plot_stacktrace_with_kernels(run, [])
+    depth = next(line for line in traces(figure, "scatter") if line.name == "depth of calls")
+    assert list(zip(depth.x, depth.y, strict=True)) == [(0, 1), (20, 2), (70, 1), (100, 0)]
+
+
+def test_calls_of_one_layer_after_another_are_calls_of_their_own() -> None:
+    module = {"ph": "X", "cat": "python_function", "name": "nn.Module: Linear_0", "pid": 1, "tid": 1}
+    operator = {"ph": "X", "cat": "cpu_op", "name": "aten::linear", "pid": 1, "tid": 1}
+    run = gpuscope.open_events(
+        [
+            event
+            for start, time in ((0, 10), (100, 20), (200, 60))
+            for event in ({**module, "ts": start, "dur": 80}, {**operator, "ts": start, "dur": time})
+        ]
+    )
+    (box,) = traces(plots.plot_layer_runtime_stats(run), "box")
+    assert (box.lowerfence[0], box.median[0], box.upperfence[0]) == (10, 20, 60)
+
+
 @pytest.mark.parametrize(
     "name", ["h100_bert_small.json.gz", "mi300_timesformer.json.gz", "cpu_only_rank-34.json.gz"]
 )

@@ -25,44 +25,52 @@ class Span(NamedTuple):
     phase: str
 
 
+class _Call(NamedTuple):
+    """One call of a module."""
+
+    module: str
+    event: int
+
+
 class _Origin(NamedTuple):
     """Where an event of the host belongs to."""
 
-    module: str | None = None
+    call: _Call | None = None
     is_backward: bool = False
     sequence: int | None = None
 
 
 def spans(run: Any) -> list[Span]:
-    """Stretches of consecutive work of one layer in one phase, by their start."""
+    """Stretches of consecutive work of one call of a layer in one phase, by their start."""
     columns = ("index", "parent", "launch", "name", "cat", "kind", "ts_ns", "dur_ns", "sequence_number")
     events = _runs.events(run, *columns)
     by_index = {event.index: event for event in events}
     origins = _Origins(by_index)
-    undone = _modules_by_sequence(events, origins)
+    undone = _calls_by_sequence(events, origins)
     work = [(event, event.launch) for event in events if event.kind is not None and event.launch is not None]
     if not work:
         work = [(event, event.index) for event in _innermost_operators(events)]
     found: list[Span] = []
+    last: tuple[_Call, str] | None = None
     for event, launched_by in sorted(work, key=lambda item: item[0].ts_ns):
-        origin = origins.of(launched_by)
-        layer, phase = _place(origin, undone)
-        if layer is None or event.dur_ns is None:
+        call, phase = _place(origins.of(launched_by), undone)
+        if call is None or event.dur_ns is None:
             continue
         end = event.ts_ns + event.dur_ns
-        if found and (found[-1].layer, found[-1].phase) == (layer, phase):
+        if last == (call, phase):
             found[-1] = found[-1]._replace(end_ns=max(found[-1].end_ns, end))
         else:
-            found.append(Span(event.ts_ns, end, layer, phase))
+            found.append(Span(event.ts_ns, end, call.module, phase))
+            last = call, phase
     return found
 
 
-def _place(origin: _Origin, undone: dict[int, str]) -> tuple[str | None, str]:
-    if origin.is_backward and origin.module is not None:
-        return origin.module, RECOMPUTE
+def _place(origin: _Origin, undone: dict[int, _Call]) -> tuple[_Call | None, str]:
+    if origin.is_backward and origin.call is not None:
+        return origin.call, RECOMPUTE
     if origin.is_backward:
         return (None if origin.sequence is None else undone.get(origin.sequence)), BACKWARD
-    return origin.module, FORWARD
+    return origin.call, FORWARD
 
 
 class _Origins:
@@ -82,7 +90,7 @@ class _Origins:
         for each in reversed(chain):
             event = self._by_index[each]
             if event.name.startswith(_MODULE):
-                origin = origin._replace(module=event.name[len(_MODULE) :])
+                origin = origin._replace(call=_Call(event.name[len(_MODULE) :], each))
             elif event.name.startswith(_BACKWARD_STEP):
                 # Modules further out only called backward().
                 origin = _Origin(is_backward=True, sequence=event.sequence_number)
@@ -90,13 +98,13 @@ class _Origins:
         return origin
 
 
-def _modules_by_sequence(events: list[Any], origins: _Origins) -> dict[int, str]:
-    found: dict[int, str] = {}
+def _calls_by_sequence(events: list[Any], origins: _Origins) -> dict[int, _Call]:
+    found: dict[int, _Call] = {}
     for event in events:
         if event.sequence_number is not None and event.cat == "cpu_op":
-            origin = origins.of(event.index)
-            if origin.module is not None:
-                found[event.sequence_number] = origin.module
+            call = origins.of(event.index).call
+            if call is not None:
+                found[event.sequence_number] = call
     return found
 
 

@@ -9,12 +9,12 @@ _STYLE = """
 :root { color-scheme: light dark; }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.4rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
-table { border-collapse: collapse; } td, th { padding: .2rem .8rem; text-align: left; vertical-align: top; }
+table { border-collapse: collapse; } td:first-child { white-space: nowrap; }
+td, th { padding: .2rem .8rem; text-align: left; vertical-align: top; }
 tr + tr { border-top: 1px solid #8884; } td.number { text-align: right; font-variant-numeric: tabular-nums; }
-svg { width: 100%; height: auto; } .line { fill: none; stroke-width: 1.5; vector-effect: non-scaling-stroke; }
+svg { width: 100%; height: auto; } .line { fill: none; stroke: #2f7ed8; stroke-width: 1.5; }
 """
-_COLOURS = ("#2f7ed8", "#d8792f", "#3aa655")
-_WIDTH, _HEIGHT = 900, 240
+_WIDTH, _HEIGHT = 900, 200
 _MARGIN = 20
 _MAX_POINTS = 4000
 
@@ -63,38 +63,26 @@ def _cell(value: object) -> str:
     return f"<td>{escape(str(value))}</td>"
 
 
-def line_chart(
-    times: Sequence[float], series: Sequence[tuple[str, Sequence[float]]], time_unit: str, unit: str
-) -> str:
-    """Lines over time as SVG, from zero on; a legend says which is which and how high each goes."""
+def line_chart(times: Sequence[float], name: str, values: Sequence[float], time_unit: str, unit: str) -> str:
+    """One line over time as SVG, from zero on; its name and its highest value stand above it."""
     if not times:
         return ""
     first, last = times[0], times[-1]
-    top = max((max(values) for _, values in series), default=0.0) or 1.0
-    span = (last - first) or 1.0
-    every = max(1, len(times) // _MAX_POINTS)
-    lines = []
-    for index, (name, values) in enumerate(series):
-        colour = _COLOURS[index % len(_COLOURS)]
-        points = " ".join(
-            f"{_MARGIN + (times[at] - first) / span * (_WIDTH - 2 * _MARGIN):.1f},"
-            f"{_HEIGHT - _MARGIN - values[at] / top * (_HEIGHT - 3 * _MARGIN):.1f}"
-            for at in _kept(values, every)
-        )
-        lines.append(f'<polyline class="line" stroke="{colour}" points="{points}"/>')
-        lines.append(
-            f'<text x="{_MARGIN + index * 280}" y="14" font-size="12" fill="{colour}">'
-            f"{escape(name)}: up to {max(values):.1f} {escape(unit)}</text>"
-        )
-    label = f'y="{_HEIGHT - 4}" font-size="11" fill="currentColor"'
-    axis = (
-        f'<line x1="{_MARGIN}" x2="{_WIDTH - _MARGIN}" y1="{_HEIGHT - _MARGIN}" y2="{_HEIGHT - _MARGIN}" '
-        'stroke="currentColor" stroke-opacity=".4"/>'
-        f'<text x="{_MARGIN}" {label}>{first:.1f} {time_unit}</text>'
-        f'<text x="{_WIDTH - _MARGIN}" {label} text-anchor="end">'
-        f"{last:.1f} {time_unit}</text>"
+    span, top = (last - first) or 1.0, max(values) or 1.0
+    points = " ".join(
+        f"{_MARGIN + (times[at] - first) / span * (_WIDTH - 2 * _MARGIN):.1f},"
+        f"{_HEIGHT - _MARGIN - values[at] / top * (_HEIGHT - 3 * _MARGIN):.1f}"
+        for at in _kept(values, max(1, len(times) // _MAX_POINTS))
     )
-    return f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img">{axis}{"".join(lines)}</svg>'
+    bottom, right = _HEIGHT - _MARGIN, _WIDTH - _MARGIN
+    return (
+        f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" font-size="12" fill="currentColor">'
+        f'<text x="{_MARGIN}" y="14">{escape(name)}, up to {max(values):,.1f} {escape(unit)}</text>'
+        f'<line x1="{_MARGIN}" x2="{right}" y1="{bottom}" y2="{bottom}" stroke="currentColor"/>'
+        f'<polyline class="line" points="{points}"/>'
+        f'<text x="{_MARGIN}" y="{_HEIGHT - 4}">{first:,.1f} {escape(time_unit)}</text>'
+        f'<text x="{right}" y="{_HEIGHT - 4}" text-anchor="end">{last:,.1f} {escape(time_unit)}</text></svg>'
+    )
 
 
 def _kept(values: Sequence[float], every: int) -> list[int]:

@@ -199,27 +199,42 @@ class MemoryProfiler:
     def _page(self) -> str:
         snapshots = self.snapshots
         peak = self.get_peak_analysis()
-        chart = _page.line_chart(
-            [snapshot.time_ms for snapshot in snapshots],
-            [
-                ("allocated", [snapshot.allocated_mb for snapshot in snapshots]),
-                ("reserved", [snapshot.reserved_mb for snapshot in snapshots]),
-            ],
-            "ms",
-            "MB",
-        )
-        numbers = [[key, value] for key, value in peak.items() if isinstance(value, str | int | float)]
+        times = [snapshot.time_ms for snapshot in snapshots]
+        # Each has a scale of its own: a process may hold a thousand times of what its tensors take.
+        charts = [
+            _page.line_chart(
+                times, "allocated", [snapshot.allocated_mb for snapshot in snapshots], "ms", "MB"
+            ),
+            _page.line_chart(times, "reserved", [snapshot.reserved_mb for snapshot in snapshots], "ms", "MB"),
+        ]
         operators = [[row["operator"], row["count"], row["mb"]] for row in peak.get("largest_operators", [])]
         return _page.page(
             f"Memory: {peak['peak_allocated_mb']:.1f} MB at {peak['peak_time_ms']:.1f} ms",
-            chart,
-            _page.section("Peak", _page.table(["", ""], numbers)),
+            *charts,
+            _page.section("Numbers", _page.table(["what", "how much"], _labelled(peak))),
             _page.section(
                 "Alive at the peak, by operator", _page.table(["operator", "count", "MB"], operators)
             ),
             _page.section("Stack at the peak", _page.bullets(peak.get("peak_stack", []))),
             _page.section("Notes", _page.bullets(peak["notes"])),
         )
+
+
+def _labelled(values: dict[str, Any]) -> list[tuple[str, str]]:
+    """Single values with their units, as people say them.
+
+    >>> _labelled({"peak_allocated_mb": 1.25, "device": "cpu", "notes": []})
+    [('peak allocated', '1.25 MB'), ('device', 'cpu')]
+    """
+    rows = []
+    for key, value in values.items():
+        unit = next((unit for unit in ("MB", "ms") if key.endswith(f"_{unit.lower()}")), "")
+        label = key.removesuffix(f"_{unit.lower()}").replace("_", " ")
+        if isinstance(value, float):
+            rows.append((label, f"{value:,.2f} {unit}".rstrip()))
+        elif isinstance(value, str | int):
+            rows.append((label, str(value)))
+    return rows
 
 
 def _peak_mb(track: _Track) -> float:

@@ -264,6 +264,10 @@ class Questions:
         others = {"rank_as_median": rank_as_median, "perfect_overlap": perfect_overlap}
         return self._ask("whatif", selection, **changes, **others)
 
+    def profile(self, **selection: Unpack[Selection]) -> Answer:
+        """The recording at a glance: time on the GPU and on the host, memory, kernels, and what to do."""
+        return self._ask("profile", selection)
+
     def hta(self, **selection: Unpack[Selection]) -> Answer:
         """Every breakdown of all ranks in one report, what holds the job up, and what to do."""
         return self._ask("hta", selection)

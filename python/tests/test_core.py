@@ -40,7 +40,7 @@ def test_every_question_is_a_method(demo: Path) -> None:
         run.layers(depth=2), run.throughput(tokens_per_step=1024), run.stacks(depth=3), run.flame(max_depth=4),
         run.patterns(top_k=2), run.op_kernels(), run.ops(by="args", top=3), run.memory(), run.counters(),
         run.annotations(kernels=True), run.critical_path(), run.timeline(), run.collectives(), run.stragglers(),
-        run.inference(), run.whatif(scale={"nccl.*": 0.5}), run.hta(), run.check(), run.diff(run), run.diff(run, tree=True),
+        run.inference(), run.whatif(scale={"nccl.*": 0.5}), run.profile(), run.hta(), run.check(), run.diff(run), run.diff(run, tree=True),
     ]  # fmt: skip
     for answer in asked:
         assert answer.data is not None, answer.command

@@ -46,7 +46,8 @@ impl OpenRun {
         let mut nowhere = std::io::sink();
         let console = Console { out: &mut nowhere, terminal: Terminal::none(), session: None };
         let options = commands::options(&asked, &console).map_err(|failure| Refusal::of(&failure))?;
-        let run = Run::open_with(&asked.traces, options, stdin).map_err(|error| Refusal::of(&error.into()))?;
+        let run =
+            Run::open_with(&asked.traces, options, stdin).map_err(|error| Refusal::of(&error.into()))?;
         Ok(OpenRun { name: asked.traces.join(" "), run: run.keeping() })
     }
 

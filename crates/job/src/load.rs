@@ -2,8 +2,8 @@
 //! answer is taken, unless the run keeps it: what travels on is small.
 
 use std::io::{self, Read};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use gpuscope_formats::{Loaded, ReadError, ReadOptions};
 

@@ -228,7 +228,8 @@ impl Run {
             Err(whole) => vec![*whole],
             Ok(parts) => parts.into_iter().map(|(_, part)| part).collect(),
         };
-        let index = || Index::new(self.options.rules.clone()).with_step_marker(self.options.step_marker.clone());
+        let index =
+            || Index::new(self.options.rules.clone()).with_step_marker(self.options.step_marker.clone());
         Prepared { format, parts: traces.into_iter().map(|trace| (trace, index())).collect() }
     }
 

@@ -66,7 +66,9 @@ impl Answered {
             summary: figure.summary.clone(),
             figure,
         };
-        let json = |text: serde_json::Result<String>| text.map_err(|error| PyRuntimeError::new_err(error.to_string()));
+        let json = |text: serde_json::Result<String>| {
+            text.map_err(|error| PyRuntimeError::new_err(error.to_string()))
+        };
         Ok(Answered {
             exit: answered.exit,
             inputs: json(serde_json::to_string(&answered.inputs))?,

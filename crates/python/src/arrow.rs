@@ -68,7 +68,8 @@ impl Table {
     ) -> PyArrowResult<Bound<'py, PyCapsule>> {
         let schema = self.batch.schema();
         let whole: ArrayRef = Arc::new(StructArray::from(self.batch.clone()));
-        let field = Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone());
+        let field =
+            Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone());
         let reader = ArrayIterator::new(std::iter::once(Ok(whole)), Arc::new(field));
         to_stream_pycapsule(py, Box::new(reader), requested_schema)
     }
@@ -83,7 +84,8 @@ const UNIT: &str = "unit";
 const DOC: &str = "doc";
 
 pub(crate) fn described(field: Field, unit: Unit, doc: &str) -> Field {
-    let unit = serde_json::to_value(unit).ok().and_then(|unit| unit.as_str().map(str::to_owned)).unwrap_or_default();
+    let unit =
+        serde_json::to_value(unit).ok().and_then(|unit| unit.as_str().map(str::to_owned)).unwrap_or_default();
     field.with_metadata(HashMap::from([(UNIT.to_owned(), unit), (DOC.to_owned(), doc.to_owned())]))
 }
 
@@ -109,7 +111,9 @@ fn list<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     use arrow_array::types::{Float64Type, Int32Type, Int64Type};
     let list = match array.data_type() {
         DataType::Int64 => array.as_primitive::<Int64Type>().iter().collect::<Vec<_>>().into_pyobject(py)?,
-        DataType::Float64 => array.as_primitive::<Float64Type>().iter().collect::<Vec<_>>().into_pyobject(py)?,
+        DataType::Float64 => {
+            array.as_primitive::<Float64Type>().iter().collect::<Vec<_>>().into_pyobject(py)?
+        }
         DataType::Utf8 => array.as_string::<i32>().iter().collect::<Vec<_>>().into_pyobject(py)?,
         DataType::Dictionary(_, _) => {
             let dictionary = array.as_dictionary::<Int32Type>();
@@ -121,4 +125,3 @@ fn list<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     };
     Ok(list.into_any())
 }
-

@@ -20,7 +20,8 @@ pub(crate) fn of(py: Python<'_>, refusal: &Refusal) -> PyErr {
 
 /// A panic of the core: its message is on standard error.
 pub(crate) fn bug(py: Python<'_>) -> PyErr {
-    let report = concat!("please report it, with the message above, at ", env!("CARGO_PKG_REPOSITORY"), "/issues");
+    let report =
+        concat!("please report it, with the message above, at ", env!("CARGO_PKG_REPOSITORY"), "/issues");
     raise(py, "InternalError", format!("this is a bug in gpuscope {}; {report}", env!("CARGO_PKG_VERSION")))
 }
 

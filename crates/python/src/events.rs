@@ -14,7 +14,9 @@ pub(crate) fn table(view: View<'_>, arguments: bool) -> Result<Table, ArrowError
     let trace = view.trace;
     let mut columns = Columns { trace, fields: Vec::new(), arrays: Vec::new() };
     let track = |row: Row| trace.track(row);
-    columns.int("index", Unit::None, "Its place in the file's event array", |row| Some(i64::from(trace.element(row))));
+    columns.int("index", Unit::None, "Its place in the file's event array", |row| {
+        Some(i64::from(trace.element(row)))
+    });
     columns.words("name", "Its name", |row| Some(trace.name_id(row)));
     columns.words("cat", "Its category as written", |row| Some(trace.tag(row).category));
     columns.int("ts_ns", Unit::TimestampNs, "When it began", |row| Some(trace.start(row)?.0));

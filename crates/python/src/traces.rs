@@ -68,7 +68,8 @@ impl Traces {
     ) -> PyResult<(String, u8)> {
         let terminal = Terminal { width, pictures, ..Terminal::none() };
         let answered = self.put(py, arguments, Wanted::Text, terminal, &others)?;
-        let text = String::from_utf8(answered.text).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let text =
+            String::from_utf8(answered.text).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
         Ok((text, answered.exit))
     }
 

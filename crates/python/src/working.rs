@@ -36,7 +36,9 @@ pub(crate) fn wait_for<T: Send + 'static>(
         });
         match received {
             Ok(done) => return Ok(done),
-            Err(RecvTimeoutError::Timeout) => py.check_signals().inspect_err(|_| stop.store(true, Ordering::Relaxed))?,
+            Err(RecvTimeoutError::Timeout) => {
+                py.check_signals().inspect_err(|_| stop.store(true, Ordering::Relaxed))?
+            }
             Err(RecvTimeoutError::Disconnected) => return Err(errors::bug(py)),
         }
     }

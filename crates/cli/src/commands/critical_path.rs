@@ -4,8 +4,8 @@ use std::path::Path;
 
 use gpuscope_analysis::CriticalPath;
 use gpuscope_analysis::critical_path::{Instances, WindowOf};
-use gpuscope_job::convert::{Addition, Conversion, convert};
 use gpuscope_job::JobOptions;
+use gpuscope_job::convert::{Addition, Conversion, convert};
 
 use super::convert::{destination, is_trace_name};
 use super::{answer_drawn, options};

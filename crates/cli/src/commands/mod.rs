@@ -28,6 +28,7 @@ mod overlap;
 mod patterns;
 mod phases;
 mod plot;
+mod profile;
 mod queue;
 mod stacks;
 mod stragglers;
@@ -103,6 +104,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Diff { asked, against, fail_on, tree: false } => {
             diff::run(&asked, against, fail_on.as_deref(), console)
         }
+        Command::Profile(asked) => profile::run(&asked, console),
         Command::Hta(asked) => hta::run(&asked, console),
         Command::Convert(asked) => convert::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),

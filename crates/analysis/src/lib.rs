@@ -8,6 +8,7 @@ pub mod breakdown;
 pub mod charts;
 pub mod clocks;
 pub mod collectives;
+pub mod compile;
 pub mod copies;
 pub mod counters;
 mod cover;

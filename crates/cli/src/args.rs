@@ -2,6 +2,7 @@
 
 mod asked;
 mod compare;
+mod compile;
 mod files;
 mod flame;
 mod plot;
@@ -20,6 +21,7 @@ use crate::parse;
 
 pub(crate) use asked::{Asked, Color, OutputArgs, ReadingArgs, SelectionArgs};
 pub(crate) use compare::{Against, ChangeArgs};
+pub(crate) use compile::CompileArgs;
 pub(crate) use files::{Added, Convert, Demo, Limit};
 pub(crate) use flame::{FlameArgs, FlameOrder, FlamePaths};
 pub(crate) use plot::PlotArgs;
@@ -266,6 +268,9 @@ pub(crate) enum Command {
     /// Every breakdown of all ranks in one report, what holds the job up, and what to do
     #[command(after_help = examples::HTA)]
     Hta(Asked),
+    /// What torch.compile compiled, how long it took, where graphs broke and what was fused
+    #[command(after_help = examples::COMPILE)]
+    Compile(CompileArgs),
     /// Write traces anew: cut, with counters, anonymised, or in another compression
     #[command(after_help = examples::CONVERT)]
     Convert(Convert),

@@ -196,6 +196,12 @@ Examples:
   gpuscope hta traces/ -o report.html
   gpuscope hta rank0.json.gz -o report.json --json";
 
+pub(crate) const COMPILE: &str = "\
+Examples:
+  gpuscope compile logs/      after TORCH_TRACE=logs python train.py
+  gpuscope compile logs/ -o compile.html
+  gpuscope compile logs/ --csv --table breaks";
+
 pub(crate) const CONVERT: &str = "\
 Examples:
   gpuscope convert rank0.json.gz -o cut.json.gz --step 10..12

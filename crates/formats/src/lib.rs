@@ -11,6 +11,7 @@ pub mod rewrite;
 mod sniff;
 #[doc(hidden)]
 pub mod strict;
+pub mod torch_trace;
 
 use std::io::{self, Read};
 
@@ -56,6 +57,11 @@ pub enum ReadError {
     /// The bytes are no trace: what was expected, and at which byte of the decompressed text.
     #[error("at byte {offset}: {expected}")]
     NotATrace { offset: u64, expected: String },
+    /// The text holds no record of torch.compile's log.
+    #[error(
+        "expected a record of a TORCH_TRACE log, a line such as `V0401 12:34:56.123456 4242 torch/x.py:7] {{…}}`"
+    )]
+    NotALog,
 }
 
 /// Reads one trace; compression and format are recognised by content.

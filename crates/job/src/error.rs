@@ -13,11 +13,17 @@ pub enum Error {
     #[error("{path}: {source}")]
     NotATrace { path: String, source: ReadError },
 
+    #[error("{path}: {source}")]
+    NotALog { path: String, source: ReadError },
+
     #[error("{path}: expected {expected}")]
     Archive { path: String, expected: String },
 
     #[error("{path}: expected at least one trace in this folder, found {found}")]
     NoTraces { path: String, found: String },
+
+    #[error("{path}: expected at least one log of torch.compile in this folder, found {found}")]
+    NoLogs { path: String, found: String },
 
     #[error("{pattern}: no file matches this pattern")]
     NoMatch { pattern: String },
@@ -67,6 +73,7 @@ impl Error {
         match source {
             ReadError::Io(source) => Error::io(path, source),
             source @ ReadError::NotATrace { .. } => Error::NotATrace { path: path.to_owned(), source },
+            source @ ReadError::NotALog => Error::NotALog { path: path.to_owned(), source },
         }
     }
 
@@ -102,6 +109,9 @@ impl Error {
                 "gpuscope reads what torch.profiler's export_chrome_trace or tensorboard_trace_handler wrote, \
                  plain, gzip or zstd",
             ),
+            Error::NotALog { .. } | Error::NoLogs { .. } => {
+                Some("torch writes such logs into a folder: TORCH_TRACE=logs python train.py")
+            }
             Error::NoTraces { .. } | Error::NoMatch { .. } | Error::Pattern { .. } | Error::Device { .. } => {
                 Some("give a trace, a folder of traces (one per rank), or `-` for standard input")
             }

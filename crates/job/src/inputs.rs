@@ -21,18 +21,26 @@ pub(crate) struct Found {
     pub failures: Vec<Error>,
 }
 
-/// Finds the sources of a run, in the order of the arguments and by name within a folder.
+/// Which of the files in a folder or an archive are meant.
+pub(crate) type Wanted = fn(&Source) -> bool;
+
+/// Finds the traces of a run, in the order of the arguments and by name within a folder.
 pub(crate) fn find(arguments: &[String], stdin: &mut dyn Read) -> Found {
+    find_wanted(arguments, stdin, worth_reading)
+}
+
+/// The same for files of another sort.
+pub(crate) fn find_wanted(arguments: &[String], stdin: &mut dyn Read, wanted: Wanted) -> Found {
     let mut found = Found::default();
     for argument in arguments {
         if argument == "-" {
-            found.add(from_stdin(stdin));
+            found.add(from_stdin(stdin, wanted));
         } else if Path::new(argument).is_dir() {
-            found.add_folder(argument);
+            found.add_folder(argument, wanted);
         } else if !Path::new(argument).exists() && argument.contains(['*', '?', '[']) {
-            found.add_glob(argument);
+            found.add_glob(argument, wanted);
         } else {
-            found.add(from_file(Path::new(argument), false));
+            found.add(from_file(Path::new(argument), false, wanted));
         }
     }
     found
@@ -49,16 +57,16 @@ impl Found {
         }
     }
 
-    fn add_folder(&mut self, folder: &str) {
+    fn add_folder(&mut self, folder: &str, wanted: Wanted) {
         if let Err(source) = fs::read_dir(folder) {
             return self.failures.push(Error::io(folder, source));
         }
         let mut files = Vec::new();
         Visited::default().walk(Path::new(folder), &mut files);
-        self.add_discovered(folder, files);
+        self.add_discovered(folder, files, wanted);
     }
 
-    fn add_glob(&mut self, pattern: &str) {
+    fn add_glob(&mut self, pattern: &str, wanted: Wanted) {
         let mut folders = Visited::default();
         let mut files = Vec::new();
         let paths = match glob::glob(pattern) {
@@ -74,16 +82,16 @@ impl Found {
         if files.is_empty() {
             return self.failures.push(Error::NoMatch { pattern: pattern.to_owned() });
         }
-        self.add_discovered(pattern, files);
+        self.add_discovered(pattern, files, wanted);
     }
 
-    fn add_discovered(&mut self, place: &str, files: Vec<PathBuf>) {
+    fn add_discovered(&mut self, place: &str, files: Vec<PathBuf>, wanted: Wanted) {
         let before = self.sources.len() + self.failures.len();
         let count = files.len();
         for path in distinct(files) {
-            match from_file(&path, true) {
+            match from_file(&path, true, wanted) {
                 Ok(mut members) => {
-                    members.sources.retain(worth_reading);
+                    members.sources.retain(wanted);
                     self.add(Ok(members));
                 }
                 // An archive of something else is no business of ours.
@@ -97,7 +105,7 @@ impl Found {
     }
 }
 
-fn from_stdin(stdin: &mut dyn Read) -> Result<Members, Error> {
+fn from_stdin(stdin: &mut dyn Read, wanted: Wanted) -> Result<Members, Error> {
     let fail = |source| Error::io("-", source);
     let mut bytes = Vec::new();
     let more = stdin.take(SPOOL_BYTES).read_to_end(&mut bytes).map_err(fail)? as u64 == SPOOL_BYTES;
@@ -106,10 +114,10 @@ fn from_stdin(stdin: &mut dyn Read) -> Result<Members, Error> {
     } else {
         Stored::Memory(Arc::from(bytes))
     };
-    sources_of("-", stored, false)
+    sources_of("-", stored, false, wanted)
 }
 
-fn from_file(path: &Path, discovered: bool) -> Result<Members, Error> {
+fn from_file(path: &Path, discovered: bool, wanted: Wanted) -> Result<Members, Error> {
     let shown = path.to_string_lossy();
     let shown = shown.strip_prefix("./").unwrap_or(&shown);
     let stored = match fs::metadata(path) {
@@ -121,7 +129,7 @@ fn from_file(path: &Path, discovered: bool) -> Result<Members, Error> {
         }
         _ => Stored::File(path.to_owned()),
     };
-    sources_of(shown, stored, discovered)
+    sources_of(shown, stored, discovered, wanted)
 }
 
 fn spooled(input: impl Read) -> io::Result<Stored> {
@@ -141,13 +149,13 @@ fn is_device(_: &fs::Metadata) -> bool {
 }
 
 /// The file itself, or the members of the archive that it is.
-fn sources_of(path: &str, stored: Stored, discovered: bool) -> Result<Members, Error> {
+fn sources_of(path: &str, stored: Stored, discovered: bool, wanted: Wanted) -> Result<Members, Error> {
     let fail = |source| Error::io(path, source);
     let head = stored.open().and_then(Head::of).map_err(fail)?;
     if head.archive.is_some() {
         let Members { mut sources, damage } = archive::members(path, &stored, head);
         let count = sources.len();
-        sources.retain(worth_reading);
+        sources.retain(wanted);
         return match damage {
             Some(damage) if sources.is_empty() => Err(damage),
             None if sources.is_empty() => Err(no_traces(path, count)),

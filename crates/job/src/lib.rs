@@ -8,6 +8,7 @@ mod archive;
 mod budget;
 mod captures;
 mod charts;
+mod compile_logs;
 pub mod convert;
 mod each;
 mod error;
@@ -22,6 +23,7 @@ mod source;
 mod unselected;
 
 pub use charts::ChartOptions;
+pub use compile_logs::CompileLogs;
 pub use error::{Error, plain};
 pub use load::Progress;
 pub use run::{InputInfo, JobOptions, Outcome, Run, worst};

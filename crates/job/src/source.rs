@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
+use gpuscope_formats::torch_trace;
 
 /// How the bytes are wrapped, recognised by content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -41,6 +42,8 @@ pub(crate) struct Head {
     pub json: bool,
     /// The text is an answer of ours, written beside the traces.
     pub answer: bool,
+    /// The text is a log of torch.compile.
+    pub compile_log: bool,
 }
 
 /// How every JSON answer begins.
@@ -69,7 +72,8 @@ impl Head {
         let archive = (text.get(257..262) == Some(b"ustar")).then_some(Archive::Tar);
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         let json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
-        Ok(Head { wrapping, archive, json, answer: text.starts_with(ANSWER) })
+        let compile_log = torch_trace::is_one(text);
+        Ok(Head { wrapping, archive, json, answer: text.starts_with(ANSWER), compile_log })
     }
 }
 

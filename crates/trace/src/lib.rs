@@ -4,6 +4,7 @@
 mod args;
 mod builder;
 mod class;
+pub mod compile_log;
 mod index;
 mod intervals;
 mod kept;

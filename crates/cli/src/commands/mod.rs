@@ -6,6 +6,7 @@ mod bandwidth;
 mod breakdown;
 mod check;
 mod collectives;
+mod compile;
 mod completions;
 mod convert;
 mod counters;
@@ -106,6 +107,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         }
         Command::Profile(asked) => profile::run(&asked, console),
         Command::Hta(asked) => hta::run(&asked, console),
+        Command::Compile(asked) => compile::run(&asked, console),
         Command::Convert(asked) => convert::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),
         Command::Demo(demo) => demo::run(&demo, console),

@@ -38,6 +38,7 @@ fn jobs() -> Folder {
         .kernel("gemm", 10_000..40_000)
         .launched_at(1_000..2_000);
     folder.write("serve/rank0.json", serving.to_json());
+    folder.write("logs/rank0.log", crate::compile::log());
     folder
 }
 
@@ -56,6 +57,7 @@ fn asked(command: &str) -> Vec<Vec<&str>> {
         "queue" | "bandwidth" | "memory" => vec![vec![command, "@job", "--series"]],
         "annotations" => vec![vec!["annotations", "@job", "--kernels"]],
         "critical-path" => vec![vec!["critical-path", "@job", "--rank", "0"]],
+        "compile" => vec![vec!["compile", "@logs"]],
         _ => ["@job", "@some", "@serve"].map(|traces| vec![command, traces]).to_vec(),
     }
 }

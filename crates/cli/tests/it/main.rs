@@ -3,6 +3,7 @@
 mod answers;
 mod captures;
 mod columns;
+mod compile;
 mod convert;
 mod corpus;
 mod export;

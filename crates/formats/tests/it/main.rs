@@ -10,3 +10,4 @@ mod fuzz;
 mod layouts;
 mod links;
 mod rewrite;
+mod torch_trace;

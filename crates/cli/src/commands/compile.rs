@@ -1,0 +1,16 @@
+//! `gpuscope compile`: what torch.compile did, from its structured log.
+
+use gpuscope_job::CompileLogs;
+
+use crate::Console;
+use crate::args::CompileArgs;
+use crate::exit::{Exit, Failure};
+use crate::output::Output;
+
+pub(crate) fn run(args: &CompileArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    let output = Output::new(&args.output)?;
+    let logs = CompileLogs::open(&args.logs)?;
+    output.spare(|file| logs.reads(file))?;
+    output.write("compile", &logs.answer()?, console)?;
+    Ok(Exit::DONE)
+}

@@ -44,7 +44,7 @@ class TraceDiff:
     def diff_stats_df(self) -> pd.DataFrame:
         """A row for each kernel on each path of each trace, with times in µs.
 
-        ``busy_time`` is that of everything on the path. Calls of one operator with the same arguments in one
+        ``busy_time`` is the sum over the path. Calls of one operator with the same arguments in one
         module are one path, so there are no numbers of single events.
         """
         rows = [row for at, path in enumerate(self._rows) for row in _kernel_rows(at, path)]

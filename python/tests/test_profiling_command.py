@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import subprocess
@@ -11,6 +12,8 @@ from pathlib import Path
 import pytest
 
 import gpuscope
+from gpuscope.errors import MissingDependency
+from gpuscope.profiling import MemoryProfiler, UnifiedProfiler
 from gpuscope.profiling.__main__ import main, parser
 
 PROGRAM = """
@@ -95,6 +98,50 @@ def test_a_program_with_an_error_of_syntax_shows_it_as_python_does(tmp_path: Pat
     plain, under = python("wrong.py", cwd=tmp_path), profiling("profile", "wrong.py", cwd=tmp_path)
     assert plain.returncode == under.returncode == 1
     assert plain.stderr in under.stderr
+
+
+def test_recording_begins_when_torch_is_there_and_not_before(tmp_path: Path) -> None:
+    (tmp_path / "torch").mkdir()
+    (tmp_path / "torch" / "__init__.py").write_text(
+        "import os; LEVEL = os.environ.get('KINETO_LOG_LEVEL'); from torch import part; DONE = True"
+    )
+    (tmp_path / "torch" / "part.py").write_text("")
+    (tmp_path / "program.py").write_text("""
+import importlib, os, sys
+from gpuscope.profiling._program import once_torch_is_imported
+seen = []
+with once_torch_is_imported(lambda: seen.append(sys.modules["torch"].DONE)):
+    import json
+    print(seen)
+    import torch
+    import torch.part
+    importlib.reload(torch)
+    print(seen, os.environ.get("KINETO_LOG_LEVEL"), torch.__loader__.__class__.__name__)
+with once_torch_is_imported(lambda: seen.append("at once")):
+    print(seen, len(sys.meta_path))
+""")
+    lines = python("program.py", cwd=tmp_path).stdout.splitlines()
+    assert lines[:2] == ["[]", "[True] None SourceFileLoader"]
+    assert lines[2].startswith("[True, 'at once']")
+
+
+def test_nothing_imports_torch_or_pandas_before_it_is_needed(tmp_path: Path) -> None:
+    modules = "profiler, memory, flame_graph, timeline, hta_integration, session"
+    program = f"""
+import sys
+from gpuscope.profiling import {modules}, UnifiedProfiler, MemoryProfiler
+print(sorted({{"torch", "pandas", "numpy", "plotly"}} & set(sys.modules)))
+"""
+    assert python("-c", program, cwd=tmp_path).stdout == "[]\n"
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is not None, reason="says what happens without torch")
+def test_without_torch_it_is_said_how_to_get_it(tmp_path: Path) -> None:
+    way_out = r"needs torch: pip install 'gpuscope\[torch\]'"
+    with pytest.raises(MissingDependency, match=way_out), UnifiedProfiler(tmp_path).profile("x"):
+        pass
+    with pytest.raises(MissingDependency, match=way_out), MemoryProfiler().track("x"):
+        pass
 
 
 def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:

@@ -135,10 +135,13 @@ class _TorchFinder:
         """Part of the import system's protocol."""
         if fullname != "torch":
             return None
-        spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
-        if spec is not None and spec.loader is not None:
-            self._report_when_done(spec.loader)
-        return spec
+        for finder in sys.meta_path:
+            spec = finder.find_spec(fullname, path, target) if finder is not self else None
+            if spec is not None:
+                if spec.loader is not None:
+                    self._report_when_done(spec.loader)
+                return spec
+        return None
 
     def _report_when_done(self, loader: Any) -> None:
         load = loader.exec_module

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Sequence
-from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 from gpuscope._lazy import need
@@ -60,7 +59,7 @@ def heatmap(uneven: Sequence[Collective]) -> pd.DataFrame | None:
             "src_rank": source,
             "dst_rank": receiver,
             "total_sent_MB": sum(sizes) / MEGABYTE,
-            "avg_sent_MB": fmean(sizes) / MEGABYTE,
+            "avg_sent_MB": _mean(sizes) / MEGABYTE,
             "count": len(sizes),
         }
         for (source, receiver), sizes in sorted(sent.items())
@@ -93,11 +92,11 @@ def _row(collective: Collective, detailed: bool) -> dict[str, Any]:
         "wall_time (us)": wall_ns / 1000,
         "max_rank_dur (us)": max(durations),
         "min_rank_dur (us)": min(durations),
-        "avg_rank_dur (us)": fmean(durations),
+        "avg_rank_dur (us)": _mean(durations),
         "throughput (GB/s)": sum(sizes) * MEGABYTE / wall_ns if wall_ns else None,
         "max_rank_throughput (GB/s)": max(rates, default=None),
         "min_rank_throughput (GB/s)": min(rates, default=None),
-        "size_imbalance": max(sizes) / fmean(sizes) if any(sizes) else None,
+        "size_imbalance": max(sizes) / _mean(sizes) if any(sizes) else None,
         "skew in start time": (max(starts) - min(starts)) / 1000,
         "skew in end time": (max(ends) - min(ends)) / 1000,
     }
@@ -105,6 +104,10 @@ def _row(collective: Collective, detailed: bool) -> dict[str, Any]:
         for part in parts:
             row |= _of_rank(part, min(starts), max(ends))
     return row
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _of_rank(part: Part, first_start: int, last_end: int) -> dict[str, Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
-from statistics import fmean, median, pstdev
 from typing import TYPE_CHECKING, Any
 
 from gpuscope.errors import UsageError
@@ -82,6 +81,8 @@ def by_arguments(
 
 def kernel_statistics(calls: Iterable[Any], agg_metrics: Sequence[str]) -> list[dict[str, Any]]:
     """Durations of each kernel on each stream over all calls of an operator, largest sum last."""
+    from statistics import fmean, median, pstdev  # slow to import, and rarely needed
+
     durations: dict[tuple[str, Any], list[float]] = defaultdict(list)
     for kernels in calls:
         for kernel in kernels:

@@ -5,6 +5,9 @@ const TIMES = [["ns", 1], ["µs", 1e3], ["ms", 1e6], ["s", 1e9]];
 /** @type {ReadonlyArray<readonly [string, number]>} */
 const SIZES = [["B", 1], ["KiB", 2 ** 10], ["MiB", 2 ** 20], ["GiB", 2 ** 30], ["TiB", 2 ** 40]];
 
+/** @type {ReadonlyArray<readonly [string, number]>} */
+const RATES = [["B/s", 1], ["kB/s", 1e3], ["MB/s", 1e6], ["GB/s", 1e9], ["TB/s", 1e12]];
+
 /** Four digits that count. @param {number} value */
 export function digits(value) {
   const size = Math.abs(value);
@@ -51,6 +54,8 @@ export function inUnit(value, unit) {
       return duration(value);
     case "bytes":
       return byteSize(value);
+    case "bytes_per_second":
+      return scaled(value, RATES);
     case "count":
       return Number.isInteger(value) ? grouped(value) : digits(value);
     case "gigabytes_per_second":

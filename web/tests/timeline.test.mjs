@@ -90,7 +90,7 @@ describe("what is drawn", () => {
         }
       }
       assert.equal(tracks.filter(({ sort }) => sort === "steps").length, 1);
-      for (const counter of ["queue, stream 7", "allocated, cuda:0", "in flight, Memcpy HtoD"]) {
+      for (const counter of ["queue, stream 7", "allocated, cuda:0", "bandwidth, Memcpy HtoD"]) {
         assert.ok(tracks.some(({ title, sort }) => sort === "counter" && title === counter), counter);
       }
     }));
@@ -112,9 +112,9 @@ describe("what is drawn", () => {
     visit("", async (page) => {
       const copies = events.filter(({ name }) => name.startsWith("Memcpy HtoD"));
       const between = (copies[0].end + copies[1].start) / 2;
-      const { x, y } = await placeOf(page, "in flight, Memcpy HtoD", between);
+      const { x, y } = await placeOf(page, "bandwidth, Memcpy HtoD", between);
       assert.deepEqual(await colorAt(page, { x, y: y + 20 }), [255, 255, 255]);
-      const up = await placeOf(page, "in flight, Memcpy HtoD", copies[1].start);
+      const up = await placeOf(page, "bandwidth, Memcpy HtoD", copies[1].start);
       const near = await Promise.all([-1, 0, 1].map((by) => colorAt(page, { x: up.x + by, y: y + 20 })));
       assert.ok(near.some(([red]) => red < 250), JSON.stringify(near));
     }));

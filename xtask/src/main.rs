@@ -19,6 +19,7 @@ mod instructions;
 mod licences;
 mod measure;
 mod pages;
+mod python;
 mod questions;
 mod size;
 mod steps;
@@ -36,7 +37,9 @@ use workspace::Workspace;
 const USAGE: &str = "\
 cargo xtask COMMAND
 
-  test [--quick]             everything CI checks; --quick leaves out the release build and what needs it
+  test [--quick] [--torch]   everything CI checks; --quick leaves out the release build and what needs it, --torch adds
+                             what needs PyTorch (5.5 GB in the cache)
+  python [--torch]           the Python package alone: its wheel, types and tests
   licences                   licences of all dependencies against the list of permissive ones
   house                      text rules over the files of the repository
   instructions [--bless]     instruction counts under callgrind against bench/instructions.json
@@ -44,6 +47,7 @@ cargo xtask COMMAND
   conformance                the release build against ../shared/oracle
   pages                      the pages in a headless Chromium, and the types of web/
   pages-bench                what pages of millions of events cost the browser, also part of bench
+  python-bench               what loading a trace from Python costs beside HTA, also part of bench
   questions [--large] [--rounds 3]
                              CPU time of every question beside reading; updates BENCHMARKS.md. --large adds 10 M
                              events: 3 GB of text
@@ -73,9 +77,14 @@ fn run(args: &mut Args) -> Result<ExitCode> {
     let workspace = Workspace::find()?;
     match command.as_str() {
         "test" => {
-            let quick = args.flag("--quick");
+            let wanted = test::Wanted { quick: args.flag("--quick"), torch: args.flag("--torch") };
             args.finish()?;
-            test::run(&workspace, quick)?;
+            test::run(&workspace, wanted)?;
+        }
+        "python" => {
+            let torch = args.flag("--torch");
+            args.finish()?;
+            test::python(&workspace, torch)?;
         }
         "licences" => {
             args.finish()?;
@@ -106,6 +115,10 @@ fn run(args: &mut Args) -> Result<ExitCode> {
             args.finish()?;
             say(pages::bench::run(&workspace)?);
         }
+        "python-bench" => {
+            args.finish()?;
+            say(python::bench::run(&workspace)?);
+        }
         "questions" => {
             let options = questions::Options::read(args)?;
             args.finish()?;
@@ -116,6 +129,7 @@ fn run(args: &mut Args) -> Result<ExitCode> {
             args.finish()?;
             bench::run(&workspace, &options)?;
             say(pages::bench::run(&workspace)?);
+            say(python::bench::run(&workspace)?);
         }
         "help" | "--help" | "-h" => print!("{USAGE}"),
         other => bail!("no command `{other}`; `cargo xtask help` lists them"),

@@ -7,11 +7,19 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 
+use crate::python::Python;
 use crate::steps::{Outcome, Steps, call, works};
 use crate::workspace::Workspace;
 use crate::{house, instructions, licences, pages};
 
-pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<()> {
+/// What is left out, and what is added.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted {
+    pub(crate) quick: bool,
+    pub(crate) torch: bool,
+}
+
+pub(crate) fn run(workspace: &Workspace, wanted: Wanted) -> Result<()> {
     let mut steps = Steps::default();
     steps.run("rustfmt", || {
         tool(workspace.cargo().args(["fmt", "--version"]), "rustfmt", || {
@@ -28,14 +36,40 @@ pub(crate) fn run(workspace: &Workspace, quick: bool) -> Result<()> {
         })
     })?;
     steps.run("tests", || tests(workspace))?;
-    if quick {
-        println!("==> --quick: no release build, no pages, no instruction counts");
+    if wanted.quick {
+        println!("==> --quick: no release build, no pages, no Python package, no instruction counts");
     } else {
         steps.run("release build", || workspace.release_binary().map(|_| Outcome::Done))?;
         steps.run("pages", || pages::run(workspace))?;
         steps.run("instruction counts", || instructions::run(workspace, false))?;
+        python_steps(workspace, wanted.torch, &mut steps)?;
     }
     steps.close();
+    Ok(())
+}
+
+/// `cargo xtask python`
+pub(crate) fn python(workspace: &Workspace, torch: bool) -> Result<()> {
+    let mut steps = Steps::default();
+    python_steps(workspace, torch, &mut steps)?;
+    steps.close();
+    Ok(())
+}
+
+fn python_steps(workspace: &Workspace, torch: bool, steps: &mut Steps) -> Result<()> {
+    let mut built = None;
+    steps.run("wheel", || {
+        built = Some(Python::build(workspace)?);
+        Ok(Outcome::Done)
+    })?;
+    let Some(python) = built else { return Ok(()) };
+    steps.run("Python tests", || python.test().map(|()| Outcome::Done))?;
+    steps.run("Python lint and types", || python.lint().map(|()| Outcome::Done))?;
+    if torch {
+        steps.run("Python tests with PyTorch", || python.test_live())?;
+    } else {
+        println!("==> no --torch: nothing is recorded with PyTorch");
+    }
     Ok(())
 }
 

@@ -39,9 +39,11 @@ impl Workspace {
         folder.join("traces").is_dir().then_some(folder)
     }
 
-    /// Builds the command line as people get it and returns its path. Cargo does nothing if it is built already.
+    /// Builds the command line as people get it and returns its path. Cargo does nothing if it is built already. The
+    /// native half of the Python package is built with it: both then share their dependencies.
     pub(crate) fn release_binary(&self) -> Result<PathBuf> {
-        steps::call(self.cargo().args(["build", "--release", "--package", "gpuscope-cli"]))?;
+        let packages = ["--package", "gpuscope-cli", "--package", "gpuscope-python"];
+        steps::call(self.cargo().args(["build", "--release"]).args(packages))?;
         let binary = self.release_folder()?.join(format!("gpuscope{}", std::env::consts::EXE_SUFFIX));
         ensure!(
             binary.is_file(),
@@ -60,9 +62,12 @@ impl Workspace {
     }
 
     fn release_folder(&self) -> Result<PathBuf> {
-        let target =
-            self.metadata["target_directory"].as_str().context("cargo metadata names no target_directory")?;
-        Ok(Path::new(target).join("release"))
+        Ok(self.target_folder()?.join("release"))
+    }
+
+    pub(crate) fn target_folder(&self) -> Result<PathBuf> {
+        let target = self.metadata["target_directory"].as_str();
+        Ok(Path::new(target.context("cargo metadata names no target_directory")?).to_owned())
     }
 
     /// Cargo, in the repository's folder.

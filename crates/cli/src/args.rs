@@ -261,6 +261,10 @@ pub(crate) enum Command {
         #[command(flatten)]
         asked: Asked,
     },
+    /// One recording at a glance: time, memory, kernels, what to do; of a program (SCRIPT.py [ARGS]) that is run for it,
+    /// or of a trace
+    #[command(after_help = examples::PROFILE)]
+    Profile(Asked),
     /// Every breakdown of all ranks in one report, what holds the job up, and what to do
     #[command(after_help = examples::HTA)]
     Hta(Asked),

@@ -184,6 +184,12 @@ Examples:
   gpuscope diff traces/ --rank 5 --against median
   gpuscope diff before/ after/ --fail-on 'step_time > +3% and step_time > +2ms'";
 
+pub(crate) const PROFILE: &str = "\
+Examples:
+  gpuscope profile train.py --epochs 1     runs it under torch.profiler, with Python's package gpuscope
+  gpuscope profile -o profile.html train.py
+  gpuscope profile trace.json.gz";
+
 pub(crate) const HTA: &str = "\
 Examples:
   gpuscope hta traces/

@@ -8,6 +8,8 @@ mod exit;
 mod output;
 mod parse;
 mod progress;
+mod record;
+pub mod session;
 mod terminal;
 
 use std::ffi::OsString;
@@ -15,17 +17,35 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use clap::{CommandFactory, Parser};
+use gpuscope_job::{JobOptions, Run};
 
 pub use exit::Exit;
 pub use terminal::Terminal;
 
 use args::Cli;
 use exit::Failure;
+use session::{Session, Wanted};
 
 /// Where a command writes, and what it knows about it.
 struct Console<'c> {
     out: &'c mut dyn Write,
     terminal: Terminal,
+    /// Set where a program asks rather than a person.
+    session: Option<Session<'c>>,
+}
+
+impl Console<'_> {
+    /// The traces that arguments name: read anew, or open already.
+    fn open(&self, traces: &[String], options: JobOptions) -> Result<Run, Failure> {
+        match self.session.as_ref().and_then(|session| session.find(traces)) {
+            Some(open) => Ok(open.sharing(options)),
+            None => Ok(Run::open(traces, options)?),
+        }
+    }
+
+    fn wants(&self, wanted: Wanted) -> bool {
+        self.session.as_ref().is_some_and(|session| session.wanted == wanted)
+    }
 }
 
 /// Every command and flag, for documentation.
@@ -40,12 +60,18 @@ pub fn run(
     err: &mut dyn Write,
     terminal: Terminal,
 ) -> Exit {
+    let arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
+    if record::is_wanted(arguments.get(1..).unwrap_or_default()) {
+        // What the program prints comes in order with what we printed.
+        let _ = out.flush();
+        return record::run(&arguments[1..], err);
+    }
     let cli = match Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => return usage(&error, out, err, terminal),
     };
     guarded(err, |err| {
-        let mut console = Console { out, terminal };
+        let mut console = Console { out, terminal, session: None };
         match commands::run(cli.command, &mut console).and_then(|exit| {
             console.out.flush()?;
             Ok(exit)

@@ -16,6 +16,7 @@ use serde::Serialize;
 use crate::Console;
 use crate::args::{Color, OutputArgs};
 use crate::exit::Failure;
+use crate::session::{Answered, Wanted};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
@@ -121,7 +122,8 @@ impl<'a> Output<'a> {
         outcome: &Outcome<A>,
         console: &mut Console<'_>,
     ) -> Result<(), Failure> {
-        let mut figures = if self.draws() { outcome.answer.figures() } else { Vec::new() };
+        let draws = self.draws() || console.wants(Wanted::Figures);
+        let mut figures = if draws { outcome.answer.figures() } else { Vec::new() };
         // A picture says so if there is nothing to see; a page has its tables.
         if !self.format.is_picture() {
             figures.retain(|figure| !figure.is_empty());
@@ -136,6 +138,16 @@ impl<'a> Output<'a> {
         figures: &[Figure],
         console: &mut Console<'_>,
     ) -> Result<(), Failure> {
+        if let Some(session) = console.session.as_mut().filter(|session| session.wanted != Wanted::Text) {
+            session.answered = Answered {
+                inputs: outcome.inputs.clone(),
+                quality: outcome.quality.clone(),
+                tables: self.tables(command, &outcome.answer)?,
+                figures: figures.to_vec(),
+                ..Answered::default()
+            };
+            return Ok(());
+        }
         let style = self.style(console);
         let tables =
             if self.format == Format::Json { Vec::new() } else { self.tables(command, &outcome.answer)? };

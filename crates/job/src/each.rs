@@ -28,7 +28,7 @@ impl Run {
 
     /// If all the input there is is one file: what is known of it without reading it. Its events are not counted.
     pub(crate) fn lone_input(&self) -> Option<InputInfo> {
-        let [source] = self.sources.as_slice() else { return None };
+        let [source] = &*self.sources else { return None };
         Some(InputInfo {
             path: source.path.clone(),
             format: "kineto",

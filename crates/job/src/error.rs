@@ -56,6 +56,10 @@ pub enum Error {
     #[error("{path}: the inputs are in this folder, and the next reading would take both")]
     AmongInputs { path: String },
 
+    /// Whoever asked no longer wants the answer.
+    #[error("stopped")]
+    Stopped,
+
     #[error("{count} ranks do not fit in one file")]
     SeveralRanks { count: usize },
 }
@@ -96,7 +100,8 @@ impl Error {
             Error::Io { .. }
             | Error::NoSuchRank { .. }
             | Error::NoSuchCapture { .. }
-            | Error::Unwritable { .. } => None,
+            | Error::Unwritable { .. }
+            | Error::Stopped => None,
             Error::OverInput { .. } => Some("give another name"),
             Error::AmongInputs { .. } => Some("give a folder of its own: -o converted/"),
             Error::SeveralRanks { .. } => Some("give a folder (-o converted/), or one rank (--rank 0)"),

@@ -13,6 +13,7 @@ pub mod convert;
 mod each;
 mod error;
 mod inputs;
+mod kept;
 mod load;
 mod natural;
 mod peek;

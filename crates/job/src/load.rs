@@ -1,15 +1,15 @@
 //! Reads the traces of a run in parallel within a memory bound. A trace lives only while its rank's part of the
-//! answer is taken: what travels on is small.
+//! answer is taken, unless the run keeps it: what travels on is small.
 
 use std::io::{self, Read};
-use std::sync::Mutex;
-use std::sync::PoisonError;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use gpuscope_formats::{ReadError, ReadOptions};
+use gpuscope_formats::{Loaded, ReadError, ReadOptions};
 
 use crate::budget::Budget;
 use crate::error::Error;
+use crate::kept::{Kept, Prepared};
 use crate::source::{Source, Wrapping};
 
 /// Called with the bytes read so far and in all, from any thread, many times.
@@ -22,21 +22,46 @@ pub(crate) struct Reading<'r> {
     pub threads: usize,
     pub memory: u64,
     pub progress: Option<&'r dyn Progress>,
+    /// Somebody no longer wants the answer.
+    pub stop: Option<&'r AtomicBool>,
+    pub kept: Option<&'r Kept>,
 }
 
-/// Reads every source and hands its trace to `take`; results come in the order of the sources.
+impl Reading<'_> {
+    fn stopped(&self) -> bool {
+        self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed))
+    }
+}
+
+/// Reads every source that is not in memory, and hands its traces to `take`; results come in the order of the sources,
+/// which come with their numbers.
 pub(crate) fn all<T: Send>(
-    sources: &[&Source],
+    sources: &[(usize, &Source)],
     reading: &Reading<'_>,
-    take: impl Fn(usize, gpuscope_formats::Loaded) -> T + Sync,
+    prepare: impl Fn(Loaded) -> Prepared + Sync,
+    take: impl Fn(usize, &Prepared) -> T + Sync,
 ) -> Vec<Result<T, Error>> {
+    let (numbers, sources): (Vec<usize>, Vec<&Source>) = sources.iter().copied().unzip();
     let total = sources.iter().map(|source| source.bytes).sum();
-    let counter = Counter { done: AtomicU64::new(0), total, progress: reading.progress };
+    let counter = Counter { done: AtomicU64::new(0), total, reading };
     let threads = reading.threads.clamp(1, sources.len().max(1));
     // A lone file gets the second core for decompression; many files keep all cores busy by themselves.
     let options =
         ReadOptions { pipelined: sources.len() == 1 && reading.threads > 1, ..ReadOptions::default() };
-    let one = |i: usize| read(sources[i], options, &counter).map(|loaded| take(i, loaded));
+    let one = |i: usize| {
+        let prepared = match reading.kept.and_then(|kept| kept.get(numbers[i])) {
+            Some(kept) => kept,
+            None => Arc::new(prepare(read(sources[i], options, &counter)?)),
+        };
+        if reading.stopped() {
+            return Err(Error::Stopped);
+        }
+        let taken = take(numbers[i], &prepared);
+        if let Some(kept) = reading.kept {
+            kept.keep(numbers[i], &prepared);
+        }
+        Ok(taken)
+    };
     if threads == 1 {
         return (0..sources.len()).map(one).collect();
     }
@@ -64,12 +89,10 @@ pub(crate) fn all<T: Send>(
     results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
 
-fn read(
-    source: &Source,
-    options: ReadOptions,
-    counter: &Counter<'_>,
-) -> Result<gpuscope_formats::Loaded, Error> {
-    let fail = |error: ReadError| Error::read(&source.path, error);
+fn read(source: &Source, options: ReadOptions, counter: &Counter<'_>) -> Result<Loaded, Error> {
+    let fail = |error: ReadError| {
+        if counter.reading.stopped() { Error::Stopped } else { Error::read(&source.path, error) }
+    };
     source
         .with_reader(|input| gpuscope_formats::read(Counted { input, counter }, options))
         .map_err(|error| Error::io(&source.path, error))?
@@ -88,7 +111,7 @@ fn memory_of(source: &Source) -> u64 {
 struct Counter<'p> {
     done: AtomicU64,
     total: u64,
-    progress: Option<&'p dyn Progress>,
+    reading: &'p Reading<'p>,
 }
 
 struct Counted<'c> {
@@ -98,8 +121,11 @@ struct Counted<'c> {
 
 impl Read for Counted<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.counter.reading.stopped() {
+            return Err(io::Error::other("stopped"));
+        }
         let bytes = self.input.read(buffer)?;
-        if let Some(progress) = self.counter.progress {
+        if let Some(progress) = self.counter.reading.progress {
             let done = self.counter.done.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
             progress.read(done, self.counter.total);
         }

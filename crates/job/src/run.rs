@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 
 use gpuscope_analysis::{Question, quality};
 use gpuscope_formats::{Loaded, MEMORY_TIMELINE};
@@ -16,6 +17,7 @@ use crate::budget;
 use crate::captures::{self, Capture, Clue};
 use crate::error::Error;
 use crate::inputs;
+use crate::kept::{Kept, Prepared};
 use crate::load::{self, Progress, Reading};
 use crate::peek;
 use crate::ranks;
@@ -42,6 +44,8 @@ pub struct JobOptions {
     /// Ranks without GPU work are answered for even beside others that have some.
     pub keep_host_only: bool,
     pub progress: Option<Box<dyn Progress>>,
+    /// Set when the answer is no longer wanted: reading ends with [`Error::Stopped`].
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 impl std::fmt::Debug for JobOptions {
@@ -81,12 +85,13 @@ impl<A> Outcome<A> {
 
 #[derive(Debug)]
 pub struct Run {
-    pub(crate) sources: Vec<Source>,
+    pub(crate) sources: Arc<[Source]>,
     /// What was named but gave nothing to read.
     failures: Vec<Arc<Error>>,
     /// The rank that names tell, by source.
     pub(crate) named: Vec<Option<u32>>,
     options: JobOptions,
+    kept: Option<Arc<Kept>>,
 }
 
 /// What one trace leaves behind.
@@ -113,7 +118,37 @@ impl Run {
         }
         let paths: Vec<&str> = sources.iter().map(|source| source.path.as_str()).collect();
         let named = ranks::from_names(&paths, own.as_ref());
-        Ok(Run { sources, failures, named, options })
+        Ok(Run { sources: sources.into(), failures, named, options, kept: None })
+    }
+
+    /// For several questions: what is read stays in memory, up to what traces may take there at once.
+    #[must_use]
+    pub fn keeping(mut self) -> Run {
+        self.kept = Some(Arc::new(Kept::new(self.options.memory.unwrap_or_else(budget::default_limit))));
+        self
+    }
+
+    /// The same traces for another question: how they are read, what kernels are and what begins a step stays; what
+    /// is selected and who watches is as `options` say.
+    #[must_use]
+    pub fn sharing(&self, options: JobOptions) -> Run {
+        let own = &self.options;
+        let options = JobOptions {
+            rank_regex: own.rank_regex.clone(),
+            select_capture: options.select_capture.or_else(|| own.select_capture.clone()),
+            memory: own.memory,
+            threads: own.threads,
+            rules: own.rules.clone(),
+            step_marker: own.step_marker.clone(),
+            ..options
+        };
+        Run {
+            sources: Arc::clone(&self.sources),
+            failures: self.failures.clone(),
+            named: self.named.clone(),
+            options,
+            kept: self.kept.clone(),
+        }
     }
 
     /// How many inputs there are: about as many as ranks.
@@ -134,15 +169,19 @@ impl Run {
             threads: options.threads.unwrap_or_else(default_threads),
             memory: options.memory.unwrap_or_else(budget::default_limit),
             progress: options.progress.as_deref(),
+            stop: options.stop.as_deref(),
+            kept: self.kept.as_deref(),
         };
         let (wanted, peeked) = self.sources_of_rank()?;
-        let sources: Vec<&Source> = wanted.iter().map(|i| &self.sources[*i]).collect();
-        let results = load::all(&sources, &reading, |i, loaded| self.ranks(wanted[i], loaded, question));
+        let sources: Vec<(usize, &Source)> = wanted.iter().map(|i| (*i, &self.sources[*i])).collect();
+        let prepare = |loaded| self.prepared(loaded);
+        let results = load::all(&sources, &reading, prepare, |i, read| self.ranks(i, read, question));
         let mut found = Vec::new();
         let mut failures = self.failures.clone();
-        for (source, result) in sources.into_iter().zip(results) {
+        for ((_, source), result) in sources.into_iter().zip(results) {
             match result {
                 Ok(ranks) => found.extend(ranks),
+                Err(Error::Stopped) => return Err(Error::Stopped),
                 // A file of another kind that lies beside the traces and does not claim to be one.
                 Err(Error::NotATrace { .. }) if source.discovered && !source.looks_like_trace() => {}
                 Err(error) => failures.push(Arc::new(error)),
@@ -182,20 +221,28 @@ impl Run {
         }
     }
 
-    /// What the ranks of one file contribute: nearly always one, several if the file was merged from several.
-    fn ranks<Q: Question>(&self, i: usize, loaded: Loaded, question: &Q) -> Vec<Rank<Option<Q::Local>>> {
+    /// The ranks of one file: nearly always one, several if the file was merged from several.
+    fn prepared(&self, loaded: Loaded) -> Prepared {
         let Loaded { trace, format, .. } = loaded;
-        match trace.into_ranks() {
-            Err(whole) => vec![self.rank(i, &whole, format, question)],
-            Ok(parts) => parts.iter().map(|(_, part)| self.rank(i, part, format, question)).collect(),
-        }
+        let traces = match trace.into_ranks() {
+            Err(whole) => vec![*whole],
+            Ok(parts) => parts.into_iter().map(|(_, part)| part).collect(),
+        };
+        let index =
+            || Index::new(self.options.rules.clone()).with_step_marker(self.options.step_marker.clone());
+        Prepared { format, parts: traces.into_iter().map(|trace| (trace, index())).collect() }
+    }
+
+    /// What the ranks of one file contribute.
+    fn ranks<Q: Question>(&self, i: usize, read: &Prepared, question: &Q) -> Vec<Rank<Option<Q::Local>>> {
+        read.parts.iter().map(|(trace, index)| self.rank(i, (trace, index), read.format, question)).collect()
     }
 
     /// What one rank contributes.
     fn rank<Q: Question>(
         &self,
         i: usize,
-        trace: &Trace,
+        (trace, index): (&Trace, &Index),
         format: &'static str,
         question: &Q,
     ) -> Rank<Option<Q::Local>> {
@@ -212,16 +259,15 @@ impl Run {
             world_size: distributed.and_then(|distributed| distributed.world_size),
             container: source.container,
         };
-        let index = Index::new(self.options.rules.clone()).with_step_marker(self.options.step_marker.clone());
-        let clue = clue(source, rank, trace, &index);
+        let clue = clue(source, rank, trace, index);
         let has_gpu_work = !index.gpu(trace).is_empty();
         let wanted = self.options.rank.is_none_or(|wanted| wanted == rank);
         let mut notes = trace.quality.clone();
         let local = wanted.then(|| {
             let everything = Selection::everything();
-            notes.extend(quality(rank, View { trace, index: &index, selection: &everything }));
-            let selection = Selection::new(trace, &index, &self.options.criteria);
-            let view = View { trace, index: &index, selection: &selection };
+            notes.extend(quality(rank, View { trace, index, selection: &everything }));
+            let selection = Selection::new(trace, index, &self.options.criteria);
+            let view = View { trace, index, selection: &selection };
             notes.extend(unselected::note(view, &self.options.criteria));
             if self.options.step_marker.is_some() {
                 notes.extend(unselected::unmarked(view));

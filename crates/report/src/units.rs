@@ -7,6 +7,10 @@ pub(crate) const TIMES: [(&str, u64); 4] =
 pub(crate) const BYTES: [(&str, u64); 5] =
     [("B", 1), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30), ("TiB", 1 << 40)];
 
+/// Of rates, as links are sold: powers of ten.
+pub(crate) const RATES: [(&str, u64); 5] =
+    [("B/s", 1), ("kB/s", 1_000), ("MB/s", 1_000_000), ("GB/s", 1_000_000_000), ("TB/s", 1_000_000_000_000)];
+
 /// A length of time.
 pub fn duration(ns: i64) -> String {
     scaled(ns, &TIMES)
@@ -73,6 +77,7 @@ pub fn int(value: i64, unit: Unit) -> String {
     match unit {
         Unit::Ns => duration(value),
         Unit::Bytes => bytes(value),
+        Unit::BytesPerSecond => scaled(value, &RATES),
         Unit::Count => count(value),
         Unit::GigabytesPerSecond => format!("{value} GB/s"),
         Unit::Gigaflops => flops(value as f64),
@@ -92,6 +97,7 @@ pub fn float(value: f64, unit: Unit) -> String {
         Unit::Ns if value.abs() >= 1_000.0 => duration(value.round() as i64),
         Unit::Ns => format!("{} ns", digits(value)),
         Unit::Bytes => bytes(value.round() as i64),
+        Unit::BytesPerSecond => scaled(value.round() as i64, &RATES),
         Unit::Percent => format!("{value:.1}"),
         Unit::GigabytesPerSecond => format!("{} GB/s", digits(value)),
         Unit::Gigaflops => flops(value),

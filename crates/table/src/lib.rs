@@ -15,6 +15,8 @@ pub enum Unit {
     /// A point in time in nanoseconds.
     TimestampNs,
     Bytes,
+    /// Whole bytes, where gigabytes would be too coarse.
+    BytesPerSecond,
     Percent,
     Ratio,
     GigabytesPerSecond,

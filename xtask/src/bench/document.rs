@@ -23,6 +23,9 @@ pub(crate) const QUESTIONS: Section =
 /// What pages cost the browser.
 pub(crate) const PAGES: Section =
     Section { begin: "<!-- pages:begin -->", end: "<!-- pages:end -->", title: "Pages" };
+/// What loading costs from Python.
+pub(crate) const PYTHON: Section =
+    Section { begin: "<!-- python:begin -->", end: "<!-- python:end -->", title: "Python" };
 
 pub(crate) fn update(path: &Path, section: Section, table: &str, acceptance: &str) -> Result<()> {
     let old = match std::fs::read_to_string(path) {

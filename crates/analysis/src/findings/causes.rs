@@ -92,13 +92,22 @@ pub(super) fn host_bound(facts: &Facts<'_>) -> Vec<Finding> {
     CAUSES.iter().filter_map(|cause| finding(facts, cause)).collect()
 }
 
-/// How long the GPU has nothing to do at first, on the rank where that is longest.
-fn lead(facts: &Facts<'_>) -> Ns {
-    let leads = facts.model.coupled.graphs.iter().filter_map(|graph| {
+/// A time in which the GPU of a rank has nothing to do.
+struct Place {
+    rank: u32,
+    step: Option<i64>,
+    start: Ns,
+    end: Ns,
+}
+
+/// When the GPU has nothing to do at first, on the rank where that is longest.
+fn lead(facts: &Facts<'_>) -> Option<Place> {
+    let leads = facts.model.ranks.iter().zip(&facts.model.coupled.graphs).filter_map(|(rank, graph)| {
         let gpu = graph.nodes.iter().filter(|node| matches!(node.what, What::Gpu(_)));
-        Some(gpu.map(|node| node.start).min()? - graph.span.start)
+        let end = gpu.map(|node| node.start).min()?;
+        Some(Place { rank: rank.rank, step: None, start: graph.span.start, end })
     });
-    leads.max().unwrap_or_default()
+    leads.max_by_key(|lead| lead.end - lead.start)
 }
 
 fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
@@ -136,15 +145,21 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
     if ranks.len() == facts.ranks().count() && ranks.len() > 1 {
         ranks.clear();
     }
-    let mut gaps = facts.idle.host_gaps.iter().filter(|_| !before_first);
-    let gap = gaps.find(|gap| gap.cause == cause.cause);
+    let mut gaps = facts.idle.host_gaps.iter();
+    let mut gap = || {
+        let gap = gaps.find(|gap| gap.cause == cause.cause)?;
+        let end = gap.start_ns + gap.idle_ns;
+        Some(Place { rank: gap.rank, step: gap.step, start: gap.start_ns, end })
+    };
+    let place = if before_first { lead(facts) } else { gap() };
     let (confidence, caveat) = match cause.cause {
         Cause::Operator => (Confidence::Medium, Some(FREE_OPERATORS.to_owned())),
         _ => facts.about_host(),
     };
     let text = match worst {
         _ if before_first => {
-            format!("the GPU's first work comes {} into the step", crate::text::time(lead(facts)))
+            let waits = place.as_ref().map_or(Ns::ZERO, |place| place.end - place.start);
+            format!("the GPU's first work comes {} into the step", crate::text::time(waits))
         }
         Some(row) => format!(
             "{} of the GPU on rank {}, {} in all{}",
@@ -159,13 +174,18 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
         id: cause.id,
         title: if before_first && cause.cause == Cause::Python { PYTHON_FIRST } else { cause.what }
             .to_owned(),
-        command: format!("gpuscope idle{}", rank_flag(&ranks)),
+        // Idle times begin with the GPU's first work; the path begins with the step.
+        command: format!(
+            "gpuscope {}{}",
+            if before_first { "critical-path" } else { "idle" },
+            rank_flag(&ranks)
+        ),
         evidence: Evidence {
-            step: gap.and_then(|gap| gap.step),
-            rank: gap.map(|gap| gap.rank),
-            start_ns: gap.map(|gap| gap.start_ns),
-            end_ns: gap.map(|gap| gap.start_ns + gap.idle_ns),
-            names: worst.and_then(|row| row.name.clone()).into_iter().collect(),
+            step: place.as_ref().and_then(|place| place.step),
+            rank: place.as_ref().map(|place| place.rank),
+            start_ns: place.as_ref().map(|place| place.start),
+            end_ns: place.as_ref().map(|place| place.end),
+            names: worst.filter(|_| !before_first).and_then(|row| row.name.clone()).into_iter().collect(),
             ranks,
             text,
         },

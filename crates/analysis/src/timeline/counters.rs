@@ -1,4 +1,4 @@
-//! Numbers over time below the tracks: how long queues were, how much memory was taken, how many bytes were on their way.
+//! Numbers over time below the tracks: how long queues were, how much memory was taken, how fast copies went.
 
 use std::collections::BTreeMap;
 
@@ -25,15 +25,18 @@ pub(super) fn of(rank: u32, view: View<'_>, group: &str) -> Vec<Track> {
     let copies = Bandwidth { series: true }.local(rank, view).copies.into_iter().map(|kind| {
         let mut changes: BTreeMap<Ns, i64> = BTreeMap::new();
         for copy in kind.series.iter().flatten() {
-            *changes.entry(copy.start_ns).or_default() += copy.bytes;
-            *changes.entry(copy.start_ns + copy.dur_ns).or_default() -= copy.bytes;
+            // As fast on average as it was: what a copy adds it takes away again, to the byte.
+            let rate = i128::from(copy.bytes) * 1_000_000_000 / i128::from(copy.dur_ns.0.max(1));
+            let rate = i64::try_from(rate).unwrap_or(i64::MAX / 4);
+            *changes.entry(copy.start_ns).or_default() += rate;
+            *changes.entry(copy.start_ns + copy.dur_ns.max(Ns(1))).or_default() -= rate;
         }
         let mut now = 0_i64;
         let points = changes.into_iter().map(|(time, change)| {
             now = now.saturating_add(change);
             (time, now)
         });
-        track(group, format!("in flight, {}", kind.kind), Unit::Bytes, points.collect())
+        track(group, format!("bandwidth, {}", kind.kind), Unit::BytesPerSecond, points.collect())
     });
     queues.chain(memory).chain(copies).filter(|track| track.counter.is_some()).collect()
 }

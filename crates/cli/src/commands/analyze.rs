@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use gpuscope_analysis::analyze::{AnalyzeAnswer, TopCollective, TopKernel};
 use gpuscope_analysis::findings::Finding;
 use gpuscope_analysis::{Analyze, Dossier};
-use gpuscope_job::{Outcome, Run};
+use gpuscope_job::Outcome;
 use gpuscope_report::summary::{self, Item, List, Share, Summary};
 use gpuscope_report::units;
 
@@ -14,6 +14,7 @@ use crate::Console;
 use crate::args::{Asked, OutputArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
+use crate::session::Wanted;
 
 /// Where the report goes unless told otherwise.
 const REPORT: &str = "gpuscope-report.html";
@@ -32,18 +33,25 @@ pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Fail
     let OutputArgs { json, csv, explain, table, .. } = &asked.output;
     let report = asked.output.output.clone().unwrap_or_else(|| PathBuf::from(REPORT));
     let to_file = OutputArgs { output: Some(report.clone()), ..asked.output.clone() };
-    if *json || *csv || *explain || table.is_some() || !is_page(&report) {
+    let is_for_program = console.wants(Wanted::Tables) || console.wants(Wanted::Figures);
+    if *json || *csv || *explain || table.is_some() || !is_page(&report) || is_for_program {
         return tables(asked, console);
     }
     let output = Output::new(&asked.output)?;
-    let run = Run::open(&asked.traces, options(asked, console)?)?;
+    // A program that wants a report says where.
+    if console.session.is_some() && asked.output.output.is_none() {
+        let outcome = ask(&Analyze, asked, options(asked, console)?, &output, console)?;
+        show(&outcome, &asked.traces, Report::NotAsked, &output, console)?;
+        return Ok(Exit::DONE);
+    }
+    let run = console.open(&asked.traces, options(asked, console)?)?;
     output.spare(|file| run.reads(file))?;
     let outcome = run.ask(&dossier(run.inputs()))?;
     // A folder that cannot be written to is no reason to keep the answer back, unless a file was asked for.
     let report = match Output::new(&to_file)?.write_report("analyze", &outcome) {
-        Ok(()) => Some(report.as_path()),
+        Ok(()) => Report::Written(&report),
         Err(failure) if asked.output.output.is_some() => return Err(failure),
-        Err(_) => None,
+        Err(_) => Report::Unwritable,
     };
     let outcome = outcome.map(|dossier| dossier.analyze);
     show(&outcome, &asked.traces, report, &output, console)?;
@@ -62,20 +70,28 @@ fn is_page(file: &Path) -> bool {
 /// The answer as tables, where no page is wanted.
 fn tables(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let output = Output::new(&asked.output)?;
-    let outcome = ask(&Analyze, asked, options(asked, console)?, &output)?;
+    let outcome = ask(&Analyze, asked, options(asked, console)?, &output, console)?;
     output.write("analyze", &outcome, console)?;
     let OutputArgs { json, csv, explain, table, output: file, .. } = &asked.output;
     if let (Some(file), false) = (file, *json || *csv || *explain || table.is_some()) {
-        show(&outcome, &asked.traces, Some(file), &output, console)?;
+        show(&outcome, &asked.traces, Report::Written(file), &output, console)?;
     }
     Ok(Exit::DONE)
+}
+
+/// What became of the page.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Report<'p> {
+    Written(&'p Path),
+    Unwritable,
+    NotAsked,
 }
 
 /// The screenful.
 pub(crate) fn show(
     outcome: &Outcome<AnalyzeAnswer>,
     traces: &[String],
-    report: Option<&Path>,
+    report: Report<'_>,
     output: &Output<'_>,
     console: &mut Console<'_>,
 ) -> Result<(), Failure> {
@@ -202,7 +218,7 @@ fn collectives(answer: &AnalyzeAnswer) -> List {
     }
 }
 
-fn closing(outcome: &Outcome<AnalyzeAnswer>, report: Option<&Path>, paths: &str) -> Vec<String> {
+fn closing(outcome: &Outcome<AnalyzeAnswer>, report: Report<'_>, paths: &str) -> Vec<String> {
     let mut lines = Vec::new();
     match outcome.quality.len() {
         0 => {}
@@ -210,8 +226,11 @@ fn closing(outcome: &Outcome<AnalyzeAnswer>, report: Option<&Path>, paths: &str)
         n => lines.push(format!("Data: {n} notes, see gpuscope check {paths}")),
     }
     match report {
-        Some(report) => lines.push(format!("Report: {}", report.display())),
-        None => lines.push(format!("No report: {REPORT} cannot be written here; name a file with -o")),
+        Report::NotAsked => {}
+        Report::Written(report) => lines.push(format!("Report: {}", report.display())),
+        Report::Unwritable => {
+            lines.push(format!("No report: {REPORT} cannot be written here; name a file with -o"))
+        }
     }
     lines
 }

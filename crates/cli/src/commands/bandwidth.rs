@@ -8,8 +8,8 @@ use crate::args::Asked;
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(asked: &Asked, series: bool, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let (series, output) = with_course(asked, series)?;
-    let outcome = ask(&Bandwidth { series }, asked, options(asked, console)?, &output)?;
+    let (series, output) = with_course(asked, series, console)?;
+    let outcome = ask(&Bandwidth { series }, asked, options(asked, console)?, &output, console)?;
     output.write_drawn("bandwidth", &outcome, console)?;
     Ok(Exit::DONE)
 }

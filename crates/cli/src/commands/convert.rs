@@ -4,7 +4,7 @@ use std::path::Path;
 
 use gpuscope_analysis::{CriticalPath, Patterns};
 use gpuscope_job::convert::{Addition, Conversion, Destination, convert};
-use gpuscope_job::{JobOptions, Outcome, Run};
+use gpuscope_job::{JobOptions, Outcome};
 
 use super::options_of;
 use crate::Console;
@@ -27,7 +27,7 @@ pub(crate) fn run(asked: &Convert, console: &mut Console<'_>) -> Result<Exit, Fa
         add: asked.add.iter().map(|added| addition(*added)).collect(),
         anonymize: asked.anonymize,
     };
-    let run = Run::open(&asked.traces, options)?;
+    let run = console.open(&asked.traces, options)?;
     if asked.output == Path::new("-") {
         convert(&run, &conversion, &mut Destination::Stream(console.out))?;
         return Ok(Exit::DONE);

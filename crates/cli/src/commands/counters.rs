@@ -15,7 +15,7 @@ pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Fail
     let mut options = options(asked, console)?;
     // A profiler that reads counters records no kernels.
     options.keep_host_only = true;
-    let mut outcome = ask(&Counters, asked, options, &output)?;
+    let mut outcome = ask(&Counters, asked, options, &output, console)?;
     outcome.quality.retain(|note| !matches!(note.code, Code::NoGpuEvents | Code::HostOnly));
     if outcome.answer.ranks.is_empty() {
         let message = "no counters were recorded; record with \

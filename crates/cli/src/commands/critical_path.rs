@@ -4,8 +4,8 @@ use std::path::Path;
 
 use gpuscope_analysis::CriticalPath;
 use gpuscope_analysis::critical_path::{Instances, WindowOf};
+use gpuscope_job::JobOptions;
 use gpuscope_job::convert::{Addition, Conversion, convert};
-use gpuscope_job::{JobOptions, Run};
 
 use super::convert::{destination, is_trace_name};
 use super::{answer_drawn, options};
@@ -40,7 +40,7 @@ fn overlay(
     asked: &Asked,
     console: &mut Console<'_>,
 ) -> Result<Exit, Failure> {
-    let run = Run::open(&asked.traces, JobOptions { keep_host_only: true, ..options(asked, console)? })?;
+    let run = console.open(&asked.traces, JobOptions { keep_host_only: true, ..options(asked, console)? })?;
     let conversion = Conversion {
         one_rank: asked.selection.rank.is_some(),
         add: vec![Addition::CriticalPath(question)],

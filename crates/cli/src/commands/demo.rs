@@ -6,7 +6,7 @@ use gpuscope_job::{JobOptions, Run};
 use gpuscope_report::units;
 use gpuscope_testkit::{Compression, Plan, PlantedFault, Truth, file_name, files_of_others, write_job};
 
-use super::analyze::{dossier, show};
+use super::analyze::{Report, dossier, show};
 use crate::Console;
 use crate::args::{Demo, OutputArgs};
 use crate::exit::{Exit, Failure};
@@ -78,7 +78,7 @@ fn summary(
     let output = Output::new(&args)?;
     output.write_report("analyze", &outcome)?;
     let outcome = outcome.map(|dossier| dossier.analyze);
-    show(&outcome, &[folder.display().to_string()], Some(&report), &output, console)?;
+    show(&outcome, &[folder.display().to_string()], Report::Written(&report), &output, console)?;
     Ok(Exit::DONE)
 }
 

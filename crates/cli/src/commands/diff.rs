@@ -4,7 +4,7 @@ use gpuscope_analysis::diff::{DiffAnswer, RankSide, Side};
 use gpuscope_analysis::diff_tree::TreeDiffAnswer;
 use gpuscope_analysis::gate::Gate;
 use gpuscope_analysis::{Diff, Question, TreeDiff};
-use gpuscope_job::{JobOptions, Outcome, Run};
+use gpuscope_job::{JobOptions, Outcome};
 
 use super::{options, options_of};
 use crate::Console;
@@ -71,7 +71,7 @@ fn side<Q: Question>(
     output: &Output<'_>,
     console: &Console<'_>,
 ) -> Result<Outcome<Q::Answer>, Failure> {
-    let run = Run::open(std::slice::from_ref(traces), options(asked, console)?)?;
+    let run = console.open(std::slice::from_ref(traces), options(asked, console)?)?;
     output.spare(|file| run.reads(file))?;
     Ok(run.ask(question)?)
 }
@@ -109,7 +109,7 @@ fn of_ranks(
     console: &Console<'_>,
 ) -> Result<Outcome<DiffAnswer>, Failure> {
     let options = JobOptions { rank: None, ..options_of(&asked.selection, &asked.reading, console)? };
-    let run = Run::open(&asked.traces, options)?;
+    let run = console.open(&asked.traces, options)?;
     output.spare(|file| run.reads(file))?;
     let Outcome { answer, inputs, quality } = run.ask(&Diff)?;
     let ranks = answer.0;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use gpuscope_analysis::Flame;
 use gpuscope_analysis::flame::{FlameAnswer, Paths, RunFlame, Weight};
-use gpuscope_job::{Outcome, Run};
+use gpuscope_job::Outcome;
 use gpuscope_report::flame::{Direction, FlameGraph, Order};
 use gpuscope_trace::Ns;
 
@@ -88,7 +88,7 @@ fn answer(
         compared: wanted.against.is_some(),
     };
     let ask = |traces: &[String]| -> Result<Outcome<RunFlame>, Failure> {
-        let run = Run::open(traces, options(asked, console)?)?;
+        let run = console.open(traces, options(asked, console)?)?;
         file.map_or(Ok(()), |file| spare(file, |file| run.reads(file)))?;
         Ok(run.ask(&question)?)
     };

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gpuscope_analysis::Inference;
 use gpuscope_analysis::inference::Captures;
-use gpuscope_job::{JobOptions, Run};
+use gpuscope_job::JobOptions;
 
 use super::{answer, options};
 use crate::Console;
@@ -20,7 +20,7 @@ pub(crate) fn run(asked: &Asked, captures: &[String], console: &mut Console<'_>)
 fn read(asked: &Asked, files: &[String], console: &Console<'_>) -> Result<Captures, Failure> {
     let JobOptions { memory, rules, progress, .. } = options(asked, console)?;
     let whole = JobOptions { memory, rules, progress, keep_host_only: true, ..JobOptions::default() };
-    let found = Run::open(files, whole)?.each(|_, view| Captures::of(view))?;
+    let found = console.open(files, whole)?.each(|_, view| Captures::of(view))?;
     let captures = Captures::join(found.answer);
     if captures.is_empty() {
         return Err(Failure::usage(

@@ -12,7 +12,7 @@ use crate::output::Output;
 pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let output = Output::new(&asked.output)?;
     let options = JobOptions { keep_host_only: true, ..options(asked, console)? };
-    let outcome = ask(&Info, asked, options, &output)?;
+    let outcome = ask(&Info, asked, options, &output, console)?;
     output.write("info", &outcome, console)?;
     Ok(Exit::DONE)
 }

@@ -9,11 +9,11 @@ use crate::args::Asked;
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(asked: &Asked, series: bool, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let (series, output) = with_course(asked, series)?;
+    let (series, output) = with_course(asked, series, console)?;
     let mut options = options(asked, console)?;
     // Memory timelines lie beside the traces and hold nothing else.
     options.keep_host_only = true;
-    let mut outcome = ask(&Memory { series }, asked, options, &output)?;
+    let mut outcome = ask(&Memory { series }, asked, options, &output, console)?;
     outcome.quality.retain(|note| !matches!(note.code, Code::NoGpuEvents | Code::HostOnly));
     if outcome.answer.is_empty() {
         let message = "nothing about memory was recorded; record with profile_memory=True, or give a file of \

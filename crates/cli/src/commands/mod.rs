@@ -29,6 +29,7 @@ mod overlap;
 mod patterns;
 mod phases;
 mod plot;
+mod profile;
 mod queue;
 mod stacks;
 mod stragglers;
@@ -38,10 +39,12 @@ mod timeline;
 mod view;
 mod whatif;
 
+use std::sync::Arc;
+
 use gpuscope_analysis::whatif::NamePattern;
 use gpuscope_analysis::{Patterns, Question, Queue};
 use gpuscope_figure::Pictured;
-use gpuscope_job::{JobOptions, Outcome, Run};
+use gpuscope_job::{JobOptions, Outcome};
 use gpuscope_trace::{Criteria, KindRules, Ns, StepMarker};
 use gpuscope_work::Models;
 use regex_lite::Regex;
@@ -51,6 +54,7 @@ use crate::args::{Asked, Command, ReadingArgs, SelectionArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::progress::Bar;
+use crate::session::Wanted;
 
 pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, Failure> {
     match command {
@@ -101,6 +105,7 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Diff { asked, against, fail_on, tree: false } => {
             diff::run(&asked, against, fail_on.as_deref(), console)
         }
+        Command::Profile(asked) => profile::run(&asked, console),
         Command::Hta(asked) => hta::run(&asked, console),
         Command::Compile(asked) => compile::run(&asked, console),
         Command::Convert(asked) => convert::run(&asked, console),
@@ -119,7 +124,7 @@ fn answer<Q: Question>(
     console: &mut Console<'_>,
 ) -> Result<Exit, Failure> {
     let output = Output::new(&asked.output)?;
-    let outcome = ask(question, asked, options(asked, console)?, &output)?;
+    let outcome = ask(question, asked, options(asked, console)?, &output, console)?;
     output.write(command, &outcome, console)?;
     Ok(Exit::DONE)
 }
@@ -135,15 +140,19 @@ where
     Q::Answer: Pictured,
 {
     let output = Output::with_charts(&asked.output)?;
-    let outcome = ask(question, asked, options(asked, console)?, &output)?;
+    let outcome = ask(question, asked, options(asked, console)?, &output, console)?;
     output.write_drawn(command, &outcome, console)?;
     Ok(Exit::DONE)
 }
 
 /// Where charts show a course over time: whether it has to be found out, and where to the answer goes.
-fn with_course(asked: &Asked, series: bool) -> Result<(bool, Output<'_>), Failure> {
+fn with_course<'a>(
+    asked: &'a Asked,
+    series: bool,
+    console: &Console<'_>,
+) -> Result<(bool, Output<'a>), Failure> {
     let output = Output::with_charts(&asked.output)?;
-    let only_drawn = output.draws() && !series;
+    let only_drawn = (output.draws() || console.wants(Wanted::Figures)) && !series;
     Ok(if only_drawn { (true, output.without_points()) } else { (series, output) })
 }
 
@@ -153,13 +162,14 @@ fn ask<Q: Question>(
     asked: &Asked,
     options: JobOptions,
     output: &Output<'_>,
+    console: &Console<'_>,
 ) -> Result<Outcome<Q::Answer>, Failure> {
-    let run = Run::open(&asked.traces, options)?;
+    let run = console.open(&asked.traces, options)?;
     output.spare(|file| run.reads(file))?;
     Ok(run.ask(question)?)
 }
 
-fn options(asked: &Asked, console: &Console<'_>) -> Result<JobOptions, Failure> {
+pub(crate) fn options(asked: &Asked, console: &Console<'_>) -> Result<JobOptions, Failure> {
     options_of(&asked.selection, &asked.reading, console)
 }
 
@@ -193,6 +203,7 @@ fn options_of(
         rules: rules(reading.classify.as_deref())?,
         step_marker: selection.step_marker.as_deref().map(marker).transpose()?,
         progress: if console.terminal.watched { Some(Box::new(Bar::new())) } else { None },
+        stop: console.session.as_ref().map(|session| Arc::clone(&session.stop)),
         ..JobOptions::default()
     })
 }

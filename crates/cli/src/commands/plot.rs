@@ -17,6 +17,7 @@ use crate::Console;
 use crate::args::PlotArgs;
 use crate::exit::{Exit, Failure};
 use crate::output::{spare, unwritable, writable};
+use crate::session::Wanted;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Format {
@@ -32,6 +33,13 @@ pub(crate) fn run(asked: &PlotArgs, console: &mut Console<'_>) -> Result<Exit, F
     }
     let name = asked.name.as_deref().unwrap_or_default();
     let chart = chart(name)?;
+    if console.wants(Wanted::Figures) {
+        let figures = figures(asked, chart, &options(asked)?, None, console)?;
+        if let Some(session) = &mut console.session {
+            session.answered.figures = figures;
+        }
+        return Ok(Exit::DONE);
+    }
     let file = asked.output.as_deref().ok_or_else(|| {
         Failure::usage(
             format!("plot {name}: a picture needs a file"),
@@ -40,18 +48,7 @@ pub(crate) fn run(asked: &PlotArgs, console: &mut Console<'_>) -> Result<Exit, F
     })?;
     let format = format(file)?;
     writable(file, false)?;
-    let options = ChartOptions {
-        top: asked.top.map(|top| top as usize),
-        depth: asked.depth,
-        limits: Limits { gpu: asked.gpu.as_deref().map(gpu).transpose()?, ..Limits::default() },
-    };
-    let figures = figures(asked, chart, &options, file, console)?;
-    if figures.is_empty() {
-        return Err(Failure::usage(
-            format!("plot {}: there is nothing to draw in {}", chart.name, asked.traces.join(" ")),
-            chart.needs(),
-        ));
-    }
+    let figures = figures(asked, chart, &options(asked)?, Some(file), console)?;
     let write = || {
         let mut out = BufWriter::new(File::create(file)?);
         draw(&figures, format, &asked.traces.join(" "), &mut out)?;
@@ -61,16 +58,42 @@ pub(crate) fn run(asked: &PlotArgs, console: &mut Console<'_>) -> Result<Exit, F
     Ok(Exit::DONE)
 }
 
+fn options(asked: &PlotArgs) -> Result<ChartOptions, Failure> {
+    Ok(ChartOptions {
+        top: asked.top.map(|top| top as usize),
+        depth: asked.depth,
+        limits: Limits { gpu: asked.gpu.as_deref().map(gpu).transpose()?, ..Limits::default() },
+    })
+}
+
+/// What there is to see; nothing at all is an error.
 fn figures(
     asked: &PlotArgs,
     chart: &Chart,
     options: &ChartOptions,
-    file: &Path,
+    file: Option<&Path>,
+    console: &Console<'_>,
+) -> Result<Vec<Figure>, Failure> {
+    let figures = drawn(asked, chart, options, file, console)?;
+    if figures.is_empty() {
+        return Err(Failure::usage(
+            format!("plot {}: there is nothing to draw in {}", chart.name, asked.traces.join(" ")),
+            chart.needs(),
+        ));
+    }
+    Ok(figures)
+}
+
+fn drawn(
+    asked: &PlotArgs,
+    chart: &Chart,
+    options: &ChartOptions,
+    file: Option<&Path>,
     console: &Console<'_>,
 ) -> Result<Vec<Figure>, Failure> {
     let open = |traces: &[String]| -> Result<Run, Failure> {
-        let run = Run::open(traces, options_of(&asked.selection, &asked.reading, console)?)?;
-        spare(file, |file| run.reads(file))?;
+        let run = console.open(traces, options_of(&asked.selection, &asked.reading, console)?)?;
+        file.map_or(Ok(()), |file| spare(file, |file| run.reads(file)))?;
         Ok(run)
     };
     if chart.source != Source::Diff {

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use gpuscope_analysis::Stacks;
 use gpuscope_analysis::stacks::{RankStacks, StacksAnswer, Weight};
-use gpuscope_job::Run;
 use gpuscope_report::flame::{self, Flame, FlameUnit, Frame};
 
 use super::{answer, names, options};
@@ -56,7 +55,7 @@ fn draw(
     if let Some(file) = file {
         writable(file, false)?;
     }
-    let run = Run::open(&asked.traces, options(asked, console)?)?;
+    let run = console.open(&asked.traces, options(asked, console)?)?;
     if let Some(file) = file {
         spare(file, |file| run.reads(file))?;
     }

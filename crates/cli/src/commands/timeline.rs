@@ -5,7 +5,6 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use gpuscope_analysis::Timeline;
-use gpuscope_job::Run;
 use gpuscope_report::timeline;
 
 use super::{answer, options};
@@ -31,7 +30,7 @@ pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Fail
 
 fn page(file: &Path, asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let output = Output::new(&asked.output)?;
-    let run = Run::open(&asked.traces, options(asked, console)?)?;
+    let run = console.open(&asked.traces, options(asked, console)?)?;
     output.spare(|file| run.reads(file))?;
     let outcome = run.ask(&Timeline { most_slices: Some(MOST_SLICES / run.inputs().max(1)) })?;
     let unwritable = |source| Failure::Unwritable { path: file.display().to_string(), source };

@@ -4,7 +4,6 @@ use std::process::{Command, Stdio};
 
 use gpuscope_analysis::Timeline;
 use gpuscope_analysis::timeline::Atlas;
-use gpuscope_job::Run;
 use gpuscope_server::ViewServer;
 
 use super::options_of;
@@ -13,7 +12,7 @@ use crate::args::ViewArgs;
 use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(wanted: &ViewArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let run = Run::open(&wanted.traces, options_of(&wanted.selection, &wanted.reading, console)?)?;
+    let run = console.open(&wanted.traces, options_of(&wanted.selection, &wanted.reading, console)?)?;
     let outcome = run.ask(&Timeline { most_slices: Some(usize::MAX) })?;
     let picture = outcome.answer.picture.unwrap_or_default();
     let server =

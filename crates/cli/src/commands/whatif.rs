@@ -29,7 +29,7 @@ pub(crate) fn run(asked: &Asked, wanted: &ChangeArgs, console: &mut Console<'_>)
             .transpose()?,
     };
     let output = Output::new(&asked.output)?;
-    let outcome = ask(&WhatIf { changes }, asked, options(asked, console)?, &output)?;
+    let outcome = ask(&WhatIf { changes }, asked, options(asked, console)?, &output, console)?;
     for matched in &outcome.answer.matched {
         if matched.gpu_events == 0 && matched.host_ns.0 == 0 {
             return Err(Failure::usage(

@@ -45,6 +45,7 @@ snapshot!(flame, "flame", "--stacks", "operators");
 snapshot!(collectives, "collectives");
 snapshot!(stragglers, "stragglers");
 snapshot!(annotations_kernels, "annotations", "--cpu", "--kernels");
+snapshot!(profile, "profile");
 snapshot!(hta, "hta");
 snapshot!(critical_path, "critical-path");
 snapshot!(whatif, "whatif", "--scale", "gemm=0.5", "--no-launch-overhead");

@@ -22,6 +22,7 @@ impl Shown {
         let sizes: &[(&'static str, u64)] = match unit {
             Unit::Ns | Unit::TimestampNs => &units::TIMES,
             Unit::Bytes => &units::BYTES,
+            Unit::BytesPerSecond => &units::RATES,
             // Small counts are read as they are.
             Unit::Count if largest.abs() >= 1e5 => &COUNTS,
             Unit::Percent => return Shown { divisor: 1.0, name: "%" },

@@ -1,0 +1,127 @@
+//! Tables as Arrow: built once, shared from then on without copying.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use gpuscope_table::{Column, Unit, Values};
+use pyo3::prelude::*;
+use pyo3::types::PyCapsule;
+use pyo3_arrow::error::PyArrowResult;
+use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
+
+/// Rows with what their columns mean.
+#[pyclass(frozen, module = "gpuscope._native")]
+#[derive(Debug)]
+pub(crate) struct Table {
+    #[pyo3(get)]
+    name: String,
+    #[pyo3(get)]
+    title: String,
+    batch: RecordBatch,
+}
+
+impl Table {
+    pub(crate) fn of(name: &str, table: &gpuscope_table::Table) -> Result<Table, ArrowError> {
+        let fields: Vec<Field> = table.columns.iter().map(field).collect();
+        let arrays: Vec<ArrayRef> = table.columns.iter().map(|column| values(&column.values)).collect();
+        Table::new(name, &table.title, fields, arrays)
+    }
+
+    pub(crate) fn new(
+        name: &str,
+        title: &str,
+        fields: Vec<Field>,
+        arrays: Vec<ArrayRef>,
+    ) -> Result<Table, ArrowError> {
+        let rows = arrays.first().map_or(0, |array| array.len());
+        let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows));
+        let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)?;
+        Ok(Table { name: name.to_owned(), title: title.to_owned(), batch })
+    }
+}
+
+#[pymethods]
+impl Table {
+    fn __len__(&self) -> usize {
+        self.batch.num_rows()
+    }
+
+    /// Name, unit and meaning of each column.
+    #[getter]
+    fn columns(&self) -> Vec<(String, String, String)> {
+        let schema = self.batch.schema();
+        let of = |field: &Arc<Field>, key: &str| field.metadata().get(key).cloned().unwrap_or_default();
+        schema.fields().iter().map(|field| (field.name().clone(), of(field, UNIT), of(field, DOC))).collect()
+    }
+
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        to_schema_pycapsule(py, self.batch.schema().as_ref())
+    }
+
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_stream__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyCapsule>>,
+    ) -> PyArrowResult<Bound<'py, PyCapsule>> {
+        let schema = self.batch.schema();
+        let whole: ArrayRef = Arc::new(StructArray::from(self.batch.clone()));
+        let field =
+            Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone());
+        let reader = ArrayIterator::new(std::iter::once(Ok(whole)), Arc::new(field));
+        to_stream_pycapsule(py, Box::new(reader), requested_schema)
+    }
+
+    /// The values of each column, for those without an Arrow library.
+    fn to_lists<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.batch.columns().iter().map(|array| list(py, array)).collect()
+    }
+}
+
+const UNIT: &str = "unit";
+const DOC: &str = "doc";
+
+pub(crate) fn described(field: Field, unit: Unit, doc: &str) -> Field {
+    let unit =
+        serde_json::to_value(unit).ok().and_then(|unit| unit.as_str().map(str::to_owned)).unwrap_or_default();
+    field.with_metadata(HashMap::from([(UNIT.to_owned(), unit), (DOC.to_owned(), doc.to_owned())]))
+}
+
+fn field(column: &Column) -> Field {
+    let kind = match column.values {
+        Values::Int(_) => DataType::Int64,
+        Values::Float(_) => DataType::Float64,
+        Values::Text(_) => DataType::Utf8,
+    };
+    described(Field::new(column.name, kind, true), column.unit, column.doc)
+}
+
+fn values(values: &Values) -> ArrayRef {
+    match values {
+        Values::Int(values) => Arc::new(Int64Array::from_iter(values.iter().copied())),
+        Values::Float(values) => Arc::new(Float64Array::from_iter(values.iter().copied())),
+        Values::Text(values) => Arc::new(StringArray::from_iter(values.iter().map(Option::as_deref))),
+    }
+}
+
+fn list<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
+    use arrow_array::cast::AsArray;
+    use arrow_array::types::{Float64Type, Int32Type, Int64Type};
+    let list = match array.data_type() {
+        DataType::Int64 => array.as_primitive::<Int64Type>().iter().collect::<Vec<_>>().into_pyobject(py)?,
+        DataType::Float64 => {
+            array.as_primitive::<Float64Type>().iter().collect::<Vec<_>>().into_pyobject(py)?
+        }
+        DataType::Utf8 => array.as_string::<i32>().iter().collect::<Vec<_>>().into_pyobject(py)?,
+        DataType::Dictionary(_, _) => {
+            let dictionary = array.as_dictionary::<Int32Type>();
+            let words = dictionary.values().as_string::<i32>();
+            let word = |key: Option<i32>| key.map(|key| words.value(key as usize));
+            dictionary.keys().iter().map(word).collect::<Vec<_>>().into_pyobject(py)?
+        }
+        other => return Err(pyo3::exceptions::PyTypeError::new_err(format!("no list of {other}"))),
+    };
+    Ok(list.into_any())
+}

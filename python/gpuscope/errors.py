@@ -1,0 +1,25 @@
+"""What gpuscope raises: one tree, so that `except GpuscopeError` catches everything it says no to."""
+
+from __future__ import annotations
+
+__all__ = ["GpuscopeError", "InputError", "InternalError", "MissingDependency", "UsageError"]
+
+
+class GpuscopeError(Exception):
+    """The base of all errors of this package."""
+
+
+class UsageError(GpuscopeError, ValueError):
+    """The request was wrong: an argument, a rank that is not there, a file that cannot be written."""
+
+
+class InputError(GpuscopeError, OSError):
+    """A trace could not be read; the message names the file, the place and what was expected there."""
+
+
+class MissingDependency(GpuscopeError, ImportError):
+    """A library that is only needed for what was asked is not installed."""
+
+
+class InternalError(GpuscopeError, RuntimeError):
+    """A bug in gpuscope."""

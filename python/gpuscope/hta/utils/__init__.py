@@ -1,0 +1,1 @@
+"""Small helpers under the names that HTA has for them."""

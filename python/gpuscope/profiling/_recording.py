@@ -1,0 +1,133 @@
+"""The verbs that run a program: ``profile`` and ``memory``."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from pathlib import Path
+from typing import TypeVar
+
+from gpuscope.errors import GpuscopeError, UsageError
+from gpuscope.profiling._program import Outcome, once_torch_is_imported, run_program
+from gpuscope.profiling._saving import save_json
+from gpuscope.profiling.memory import MemoryProfiler
+from gpuscope.profiling.profiler import UnifiedProfiler
+from gpuscope.profiling.session import ProfileSession
+
+DEFAULT_FOLDER = "profiles"
+
+_NO_TORCH = "the program did not import torch in its main thread, so there is nothing to report"
+
+Recorded = TypeVar("Recorded")
+
+
+def profile_program(
+    argv: Sequence[str], output: Path | None = None, as_json: bool = False, with_stack: bool = False
+) -> Outcome:
+    """Run a program under the profiler, then write its trace, its flame graph and a summary.
+
+    ``output`` is a folder for them, or a file: ``.json`` and ``.json.gz`` for the trace, ``.html`` for the
+    report.
+    """
+    is_file = output is not None and (as_json or output.name.endswith((".json", ".json.gz", ".html")))
+    folder = Path(DEFAULT_FOLDER) if output is None or is_file else output
+    profiler = UnifiedProfiler(folder, with_stack=with_stack)
+    session, outcome = _record(argv, lambda: profiler.profile(Path(argv[0]).stem))
+    if session is not None:
+        _report(lambda: _write_session(session, output if is_file else None, as_json))
+    return outcome
+
+
+def _write_session(session: ProfileSession, file: Path | None, as_json: bool) -> None:
+    print(session.summary(), file=sys.stderr)
+    if as_json:
+        _write_json(session.to_dict(), file)
+    elif file is None:
+        return
+    elif file.suffix == ".html":
+        session.open().analyze().save(file)
+    elif session.trace_path is not None:
+        _write_trace(session.trace_path, file)
+
+
+def _write_trace(trace: Path, file: Path) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if file.suffix == ".gz":
+        import gzip
+
+        with trace.open("rb") as plain, gzip.open(file, "wb") as packed:
+            shutil.copyfileobj(plain, packed)
+    else:
+        shutil.copyfile(trace, file)
+
+
+def track_program(
+    argv: Sequence[str], output: Path | None = None, as_json: bool = False, sample_interval_ms: float = 1.0
+) -> Outcome:
+    """Run a program while its memory is followed, then write the timeline and a summary."""
+    if output is not None and not as_json and not output.name.endswith((".json", ".csv", ".html")):
+        raise UsageError(f"{output}: memory is written as .json, .csv or .html")
+    profiler = MemoryProfiler(sample_interval_ms)
+    tracked, outcome = _record(argv, lambda: profiler.track(Path(argv[0]).stem))
+    if tracked is not None:
+        _report(lambda: _write_memory(tracked, output, as_json))
+    return outcome
+
+
+def _write_memory(profiler: MemoryProfiler, output: Path | None, as_json: bool) -> None:
+    peak = profiler.get_peak_analysis()
+    print(
+        f"{peak['peak_label']}: peak {peak['peak_allocated_mb']:.1f} MB at {peak['peak_time_ms']:.1f} ms on "
+        f"{peak['device']}, {peak['growth_mb']:+.1f} MB from start to end\n  {peak['source']}",
+        file=sys.stderr,
+    )
+    if as_json:
+        _write_json(profiler.to_dict(), output)
+    elif output is not None:
+        profiler.export(output)
+
+
+def _record(
+    argv: Sequence[str], collect: Callable[[], AbstractContextManager[Recorded]]
+) -> tuple[Recorded | None, Outcome]:
+    recorded: list[Recorded] = []
+    process = os.getpid()
+    with ExitStack() as collectors:
+
+        def begin() -> None:
+            # Torch's profiler belongs to a thread; in any other than the main one it would miss the program.
+            if threading.current_thread() is threading.main_thread():
+                recorded.append(collectors.enter_context(collect()))
+
+        with once_torch_is_imported(begin):
+            outcome = run_program(argv)
+        if os.getpid() != process:
+            # A fork of the program that came back: only the process that began may report.
+            outcome.leave_fork()
+    if not recorded:
+        print(f"gpuscope: {_NO_TORCH}", file=sys.stderr)
+        return None, outcome
+    if outcome.failure:
+        print(f"gpuscope: {outcome.failure}; what was recorded until then:", file=sys.stderr)
+    return recorded[0], outcome
+
+
+def _report(write: Callable[[], None]) -> None:
+    # The program is done and its exit code is what counts; trouble with the report is told, no more.
+    try:
+        sys.stdout.flush()
+        write()
+    except (GpuscopeError, OSError) as error:
+        print(f"gpuscope: {error}", file=sys.stderr)
+
+
+def _write_json(value: object, file: Path | None) -> None:
+    if file is None:
+        print(json.dumps(value, indent=2, ensure_ascii=False))
+    else:
+        save_json(value, file)

@@ -1,0 +1,63 @@
+"""Writing an answer under any name in the format that was asked for."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpuscope.errors import UsageError
+
+if TYPE_CHECKING:
+    from gpuscope import Answer
+
+
+def format_of(path: Path, wanted: str | None, suffixes: Mapping[str, str]) -> str:
+    """The format by name, or by the ending of the path if no name is given.
+
+    >>> format_of(Path("x.html"), None, {"html": ".html", "json": ".json"})
+    'html'
+    >>> format_of(Path("x.dat"), "json", {"html": ".html", "json": ".json"})
+    'json'
+    """
+    if wanted is not None:
+        if wanted.lower() not in suffixes:
+            raise UsageError(f"format {wanted!r} is not known; use one of {', '.join(suffixes)}")
+        return wanted.lower()
+    # The longest ending first: `.speedscope.json` is not `.json`.
+    for name, suffix in sorted(suffixes.items(), key=lambda item: -len(item[1])):
+        if path.name.lower().endswith(suffix):
+            return name
+    raise UsageError(
+        f"{path}: the ending tells no format; use one of {', '.join(suffixes.values())}, or format="
+    )
+
+
+def save_answer(answer: Answer, path: Path, suffix: str) -> Path:
+    """Write ``answer`` to ``path`` in the format that ``suffix`` stands for, whatever the path ends in."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.name.lower().endswith(suffix):
+        answer.save(path)
+        return path
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=".gpuscope-") as folder:
+        written = Path(folder) / f"answer{suffix}"
+        answer.save(written)
+        written.replace(path)
+    return path
+
+
+def save_text(text: str, path: Path) -> Path:
+    """Write ``text``, making folders on the way."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
+    return path
+
+
+def save_json(value: Any, path: Path) -> Path:
+    """Write ``value`` as JSON that people can read, too."""
+    return save_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", path)

@@ -187,7 +187,12 @@ impl Reader {
     /// What was read, when all lines were; `broken` says why the text itself broke off, if it did.
     pub(super) fn finish(mut self, broken: Option<String>) -> Result<Vec<CompileLog>, ReadError> {
         let broken = broken.or_else(|| self.is_cut.then(|| "the last line has no end".to_owned()));
+        let damaged = self.damaged;
         self.end_payload();
+        if broken.is_some() {
+            // What broke off on the way is said once.
+            self.damaged = damaged;
+        }
         if self.records == 0 {
             return Err(ReadError::NotALog);
         }

@@ -39,11 +39,12 @@ def profile_program(
     profiler = UnifiedProfiler(folder, with_stack=with_stack)
     session, outcome = _record(argv, lambda: profiler.profile(Path(argv[0]).stem))
     if session is not None:
-        _report(lambda: _write_session(session, output if is_file else None, as_json))
+        _report(lambda: write_session(session, output if is_file else None, as_json))
     return outcome
 
 
-def _write_session(session: ProfileSession, file: Path | None, as_json: bool) -> None:
+def write_session(session: ProfileSession, file: Path | None, as_json: bool) -> None:
+    """Write a summary to standard error, and the numbers as JSON, the trace or the report where wished."""
     print(session.summary(), file=sys.stderr)
     if as_json:
         _write_json(session.to_dict(), file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import gzip
 import json
 import os
@@ -24,6 +25,7 @@ from gpuscope.profiling import (
     UnifiedProfiler,
 )
 from gpuscope.profiling._recording import write_session
+from gpuscope.profiling._torch import trace_of
 
 torch = pytest.importorskip("torch", reason="LIVE TESTS SKIPPED: torch is not installed")
 
@@ -310,7 +312,13 @@ class TestLiveProfiler:
         whole = TimelineGenerator().from_profiler(prof)
         assert timeline.total_time_us == whole.total_time_us >= whole.cpu_active_time_us > 0
         assert len(timeline.events) < len(whole.events)
+        untouched = TimelineGenerator().from_profiler(prof)
+        file = trace_of(prof)
+        assert file.exists()
         del prof
+        gc.collect()
+        assert not file.exists()
+        assert len(untouched.events) == len(whole.events)
         page = shown.generate_html_viewer(timeline, tmp_path / "timeline.html")
         assert page.read_text().lower().startswith("<!doctype html")
         trace = shown.export_chrome_trace(timeline, tmp_path / "timeline.json")

@@ -198,6 +198,15 @@ class TestTraces:
         assert main([verb, str(demo)]) == 0
         assert len(capsys.readouterr().out) > 80
 
+    @pytest.mark.parametrize(("verb", "command"), [("profile", "analyze"), ("memory", "memory")])
+    def test_a_trace_is_read_where_a_program_would_be_run(
+        self, demo: Path, verb: str, command: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main([verb, str(demo), "--json"]) == 0
+        envelope = json.loads(capsys.readouterr().out)
+        assert envelope["command"] == command
+        assert envelope["data"] == getattr(gpuscope.open(demo), command)().data
+
     def test_options_have_an_effect(self, demo: Path, tmp_path: Path) -> None:
         trace = str(sorted(demo.iterdir())[0])
         sizes = []

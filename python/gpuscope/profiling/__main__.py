@@ -150,9 +150,7 @@ def _read(options: argparse.Namespace, path: str) -> None:
         run = gpuscope.open(path)
         answer = run.analyze() if options.verb == "profile" else run.memory()
     if options.json:
-        _write_json(
-            {"command": answer.command, "quality": answer.quality, "data": answer.data}, options.output
-        )
+        _write_json(json.loads(answer.to_json()), options.output)
     elif options.output is not None:
         answer.save(options.output)
     else:

@@ -222,6 +222,26 @@ def test_two_ranks_are_answered_for_together(corpus: Path) -> None:
     assert everything.get_potential_stragglers(num_candidates=1) == [1]
 
 
+ANNOTATED = ["nccl_a100", "mi300_resnet_act_checkpoint", "ns_resolution_rank-0", "h100_qwen"]
+
+
+@pytest.mark.parametrize("name", ANNOTATED)
+def test_kernels_are_under_the_annotations_that_gpuscope_finds(corpus: Path, name: str) -> None:
+    analyzer = TraceAnalysis(trace_files=[corpus / f"{name}.json.gz"])
+    frame = analyzer.get_gpu_kernels_with_user_annotations(0, shorten_names=False)
+    assert frame is not None
+    found = frame.groupby(["s_user_annotation", "s_name"]).size().to_dict()
+    answer = analyzer.t.ask(0, "annotations", gpu=True, kernels=True).data["kernels"]
+    assert found == {(row["annotation"] or "", row["kernel"]): row["count"] for row in answer}
+
+
+def test_traces_without_categories_have_frames_too(corpus: Path) -> None:
+    analyzer = TraceAnalysis(trace_files=[corpus / "jax_conv_08.trace.json.gz"])
+    frame = analyzer.t.get_trace(0)
+    kernels = analyzer.get_gpu_kernel_breakdown(visualize=False, num_kernels=ALL)[1]
+    assert frame["stream"].ge(0).sum() == kernels["count"].sum()
+
+
 def test_every_method_answers_on_a_simulated_job(demo: Path, tmp_path: Path) -> None:
     analyzer = TraceAnalysis(trace_dir=demo)
     assert analyzer.t.get_ranks() == [0, 1]

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import sys
 import warnings
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 from hta_traces import TraceText
 
 pd = pytest.importorskip("pandas")
 
-from gpuscope.errors import UsageError  # noqa: E402
+from gpuscope._lazy import need  # noqa: E402
+from gpuscope.errors import MissingDependency, UsageError  # noqa: E402
 from gpuscope.hta import TraceAnalysis, TraceDiff  # noqa: E402
 
 
@@ -186,7 +189,7 @@ def test_traces_with_one_label_are_told_apart(tmp_path: Path) -> None:
 def test_without_plotly_tables_are_returned_with_a_warning(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "plotly.io", None)
+    monkeypatch.setitem(sys.modules, "plotly.io", None)
     analyzer = analysed(TraceText().kernel("k", 0, 10), file)
     with pytest.warns(UserWarning, match="no figures are shown"):
         frame = analyzer.get_temporal_breakdown()
@@ -202,3 +205,32 @@ def test_no_browser_is_opened(file: Path, monkeypatch: pytest.MonkeyPatch) -> No
         warnings.simplefilter("error")
         analyzer.get_temporal_breakdown()
         analyzer.get_gpu_kernel_breakdown()
+
+
+def test_without_pandas_it_is_said_what_to_install(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    analyzer = analysed(TraceText().kernel("k", 0, 10), file)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    for ask in (
+        analyzer.get_temporal_breakdown,
+        analyzer.t.get_all_traces,
+        analyzer.get_queue_length_summary,
+    ):
+        with pytest.raises(MissingDependency, match=r"needs pandas: pip install 'gpuscope\[pandas\]'"):
+            ask()
+
+
+def test_without_pyarrow_frames_are_the_same(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = TraceText().step(1, 0, 50).op("aten::mm", 1, 9).kernel("k", 20, 30, launch=(5, 7))
+    # An instant has neither a duration nor, in a broken file, a time.
+    text.events.append({"ph": "i", "cat": "cpu_instant_event", "name": "[memory]", "pid": 100, "tid": 100})
+    before = analysed(text, file).t.get_trace(0)
+
+    def need_without_pyarrow(library: str, what_for: str) -> ModuleType:
+        if library == "pyarrow":
+            raise MissingDependency(what_for)
+        return need(library, what_for)
+
+    monkeypatch.setattr("gpuscope.table.need", need_without_pyarrow)
+    after = analysed(text, file).t.get_trace(0)
+    pd.testing.assert_frame_equal(before, after, check_dtype=False)
+    assert len(after) == 4

@@ -150,6 +150,18 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert under.stderr.startswith("error: nowhere.py: the program cannot be read")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["profile", "-o", "file/out"], ["profile", "-o", "file/x.html"], ["memory", "-o", "file/m.json"]],
+)
+def test_where_nothing_can_be_written_nothing_is_run(program: Path, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "file").write_text("")
+    under = profiling(*words, program, cwd=tmp_path)
+    assert (under.returncode, under.stdout) == (2, "")
+    assert f"{words[-1].partition('/')[0]}" in under.stderr
+    assert "no folder" in under.stderr
+
+
 def test_after_two_dashes_anything_is_a_program(tmp_path: Path) -> None:
     (tmp_path / "tool").write_text("import sys; print(sys.argv)")
     assert profiling("profile", "--", "tool", "--json", cwd=tmp_path).stdout == "['tool', '--json']\n"

@@ -351,6 +351,7 @@ class TestLiveProfiler:
 PROGRAM = """
 import os, sys
 os.environ["OMP_NUM_THREADS"] = "1"
+os.chdir("/")
 import torch
 model = torch.nn.Linear(64, 64)
 for _ in range(3):

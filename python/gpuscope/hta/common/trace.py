@@ -122,10 +122,15 @@ class Trace:
     @cached_property
     def start_ns(self) -> int:
         """When the first event of any rank began; times of data frames count from here."""
+        return min((first for first in map(self._first_ns, self.get_ranks()) if first is not None), default=0)
+
+    def _first_ns(self, number: int) -> int | None:
+        # One rank after another, so that a job of many ranks is not held in memory for this alone.
+        known = self._all_events.get(number)
+        events = _events.load(self.rank(number)) if known is None else known
         # The profiler's own span begins before anything was recorded.
-        frames = (self.events(number) for number in self.get_ranks())
-        starts = (events.loc[events["cat"].ne("Trace"), "ts_ns"] for events in frames)
-        return min((int(times.min()) for times in starts if len(times)), default=0)
+        times = events.loc[events["cat"].ne("Trace"), "ts_ns"]
+        return int(times.min()) if len(times) else None
 
     @property
     def traces(self) -> dict[int, pd.DataFrame]:

@@ -71,7 +71,7 @@ def test_the_timelines_of_real_gpus(corpus: Path, tmp_path: Path) -> None:
     assert len(re.findall(r"^jax_conv_08.trace.json.gz, GPU [0-7]$", printed, re.MULTILINE)) == 8
 
 
-def test_the_notebook(tmp_path: Path) -> None:
+def test_the_notebook(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for needed in ("pandas", "plotly", "ipykernel"):
         pytest.importorskip(needed)
     nbclient, nbformat = pytest.importorskip("nbclient"), pytest.importorskip("nbformat")
@@ -79,6 +79,7 @@ def test_the_notebook(tmp_path: Path) -> None:
     nbformat.validate(notebook)
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
     assert not any(cell.outputs or cell.execution_count for cell in cells), "outputs are to be stripped"
+    monkeypatch.setenv("TMPDIR", str(tmp_path))  # Where it puts its traces.
     nbclient.NotebookClient(
         notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(tmp_path)}}
     ).execute()

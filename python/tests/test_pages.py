@@ -23,7 +23,7 @@ for library in ("pandas", "polars", "plotly"):
 @pytest.fixture
 def traces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder that programs run in, with `traces/`."""
-    gpuscope.demo(tmp_path / "traces", ranks=2, bytes=2_000_000)
+    gpuscope.demo(tmp_path / "traces", ranks=4, bytes=6_000_000)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -61,6 +61,26 @@ def test_questions(page: str) -> None:
         known = {*inspect.signature(method).parameters, *Selection.__annotations__}
         for option in re.findall(r"(\w+)=", arguments):
             assert option in known, f"run.{name}({option}=…)"
+
+
+def calls(page: str) -> list[str]:
+    """The whole calls that a page names between back quotes, in text and tables."""
+    return re.findall(r"`((?:run|gpuscope)\.[^`…]+[)\]])[^`…]*`", text_of(page))
+
+
+@pytest.mark.parametrize("page", PAGES[1:])
+def test_calls(page: str, traces: Path) -> None:
+    names = {"gpuscope": gpuscope, "run": gpuscope.open("traces"), "folder": "log"}
+    names |= dict.fromkeys(("a", "before"), "traces/rank-0.json")
+    names |= dict.fromkeys(("b", "after"), "traces/rank-1.json")
+    names |= {"events": [], "name": "breakdown"}
+    whole = [call for call in calls(page) if "compile_log" not in call]
+    assert len(whole) >= 8
+    for call in whole:
+        try:
+            eval(call, names)
+        except Exception as error:
+            raise AssertionError(f"{call}: {error}") from error
 
 
 def test_commands() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Any
 from gpuscope import _native
 from gpuscope._flags import flags
 from gpuscope.answer import Answer
+from gpuscope.errors import UsageError
 from gpuscope.questions import PathName, Questions
 from gpuscope.table import Table
 
@@ -126,6 +126,8 @@ def open_events(
     >>> run.kernels()["kernels"]["sum_ns"]
     [2000]
     """
+    import json
+
     match events:
         case bytes():
             text = events

@@ -40,6 +40,17 @@ def test_the_last_step_is_left_out_unless_it_is_to_count(file: Path) -> None:
     assert whole.get_profiler_steps() == [1, 2]
     assert whole.get_temporal_breakdown(visualize=False)["compute_time(us)"].tolist() == [30]
     assert len(whole.t.get_trace(0)) == 6 == len(without.t.get_trace(0)) + 3
+    whole.t.align_and_filter_trace()
+    assert whole.t.get_trace(0).index.equals(without.t.get_trace(0).index)
+
+
+def test_times_since_1970(file: Path) -> None:
+    text = TraceText().kernel("k", 7.5, 10)
+    document = json.loads(text.write(file).read_text())
+    file.write_text(json.dumps(document | {"baseTimeNanoseconds": 1_700_000_000_000_000_000}))
+    trace = TraceAnalysis(trace_files=[file]).t
+    assert trace.get_trace_start_unixtime_ns(0) == 1_700_000_000_000_007_500
+    assert trace.min_ts == 7.5 and trace.get_trace_duration() == 2.5
 
 
 def test_steps_that_are_not_the_profilers_are_never_left_out(file: Path) -> None:

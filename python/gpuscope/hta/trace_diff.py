@@ -33,7 +33,7 @@ class DeviceType(Enum):
 class LabeledTrace:
     """Traces under a name, which becomes part of the names of columns.
 
-    All steps count here, the last one included.
+    All steps of a folder count, the last one included; open traces count as they were opened.
     """
 
     def __init__(

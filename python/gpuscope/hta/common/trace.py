@@ -58,11 +58,17 @@ class Trace:
     def load_traces(self, include_last_profiler_step: bool | None = False, **_: object) -> None:
         """Decide whether what the last profiler step launched counts. Reading has been done already."""
         self._drop_last_step = not include_last_profiler_step
+        self._events.clear()
+        self._traces.clear()
         self.is_parsed = True
 
     def parse_traces(self, **_: object) -> None:
         """Keep all steps. Reading has been done already."""
         self.load_traces(include_last_profiler_step=True)
+
+    def align_and_filter_trace(self, include_last_profiler_step: bool | None = False) -> None:
+        """The same as :meth:`load_traces`; times of all ranks count from one start anyway."""
+        self.load_traces(include_last_profiler_step)
 
     def get_ranks(self) -> list[int]:
         """The numbers of the ranks."""
@@ -165,6 +171,11 @@ class Trace:
         events = self.events(number)
         events = events[events["cat"].ne("Trace")]
         return float(events["end_ns"].max() - events["ts_ns"].min()) / 1000 if len(events) else 0.0
+
+    def get_trace_start_unixtime_ns(self, rank: int) -> int:
+        """When the first event of a rank began, in nanoseconds since 1970."""
+        about = self.rank(rank).info().data["ranks"][0]
+        return (self._first_ns(rank) or 0) + (about["base_time_ns"] or 0)
 
     def get_raw_trace_for_one_rank(self, rank: int = 0) -> dict[str, Any]:
         """The file of a rank as it is. A bare array of events becomes the value of ``traceEvents``."""

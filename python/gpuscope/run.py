@@ -113,6 +113,8 @@ def open(
     names = (
         [os.fspath(paths)] if isinstance(paths, str | os.PathLike) else [os.fspath(path) for path in paths]
     )
+    if not names:
+        raise UsageError("there is nothing to open: the list of paths is empty")
     reading = flags(rank_regex=rank_regex, select_capture=select_capture, classify=classify, memory=memory)
     return Run(_native.Traces(names, [*reading, *flags(step_marker=step_marker)]))
 

@@ -37,7 +37,7 @@ def simulate(folder: Path) -> tuple[Path, Path]:
 
 def speed_up(events: list[dict[str, Any]], names: re.Pattern[str], saved: float) -> None:
     """Take a share of the time of these kernels out of a trace: whatever comes later comes so much earlier."""
-    kernels = sorted(
+    kernels: list[tuple[float, float]] = sorted(
         (event["ts"], event["dur"])
         for event in events
         if event.get("cat") == "kernel" and names.search(event["name"])

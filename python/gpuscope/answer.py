@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import html
 import itertools
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +15,8 @@ from gpuscope.errors import UsageError
 from gpuscope.table import Table
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     import pandas
     import plotly.graph_objects
     import polars
@@ -57,13 +56,13 @@ class Answer:
     @cached_property
     def inputs(self) -> list[dict[str, Any]]:
         """The files it rests on."""
-        inputs: list[dict[str, Any]] = json.loads(self._answered.inputs)
+        inputs: list[dict[str, Any]] = _loads(self._answered.inputs)
         return inputs
 
     @cached_property
     def quality(self) -> list[dict[str, Any]]:
         """What is wrong with the data, the most severe first."""
-        quality: list[dict[str, Any]] = json.loads(self._answered.quality)
+        quality: list[dict[str, Any]] = _loads(self._answered.quality)
         return quality
 
     @cached_property
@@ -93,7 +92,7 @@ class Answer:
     @cached_property
     def data(self) -> dict[str, Any]:
         """The answer as `--json` has it under `data`: whole numbers of nanoseconds, nothing rounded."""
-        data: dict[str, Any] = json.loads(self._text("--json"))["data"]
+        data: dict[str, Any] = _loads(self._text("--json"))["data"]
         return data
 
     def to_json(self) -> str:
@@ -138,6 +137,8 @@ class Answer:
 
         A folder gets one file per table.
         """
+        from pathlib import Path
+
         path = Path(path)
         folder = os.fspath(path) + ("/" if path.is_dir() else "")
         self._text("--output", folder)
@@ -162,6 +163,8 @@ class Answer:
         return f"<gpuscope.Answer {self.command!r}: {tables or 'no tables'}>"
 
     def _repr_html_(self) -> str:
+        import html
+
         parts = [table._repr_html_() for table in self if len(table)]
         parts += [_chart(chart) for chart in self._charts]
         notes = "".join(f"<li>{html.escape(str(note['message']))}</li>" for note in self.quality)
@@ -172,10 +175,17 @@ class Answer:
         return "".join(parts) or f"<pre>{html.escape(str(self))}</pre>"
 
 
+def _loads(text: str) -> Any:
+    # Importing it costs as much as the rest of this package.
+    import json
+
+    return json.loads(text)
+
+
 def figures_of(charts: Sequence[_native.Chart]) -> list[plotly.graph_objects.Figure]:
     """Charts as plotly figures."""
     objects = need("plotly.graph_objects", "figures()")
-    return [objects.Figure(json.loads(chart.plotly()), skip_invalid=True) for chart in charts]
+    return [objects.Figure(_loads(chart.plotly()), skip_invalid=True) for chart in charts]
 
 
 #: Whether this process has put plotly.js into a notebook.

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Unpack
 
 from gpuscope import _native
 from gpuscope._flags import Selection, flags
 from gpuscope.answer import Answer
+from gpuscope.errors import UsageError
 
 if TYPE_CHECKING:
-    from gpuscope.run import Run
+    from pathlib import Path
+
+    from gpuscope.run import Rank, Run
 
 __all__ = ["Questions"]
 
@@ -276,19 +278,29 @@ class Questions:
         """What is wrong with the data; `.found` if anything is an error."""
         return self._ask("check", selection)
 
-    def diff(self, other: Run | PathName, *, tree: bool = False, fail_on: str | None = None) -> Answer:
-        """What changed from this run to another: every event name, or with `tree` every call path."""
-        from gpuscope.run import opened
+    def diff(self, other: Run | Rank | PathName, *, tree: bool = False, fail_on: str | None = None) -> Answer:
+        """What changed from this run, or rank, to another: every event name, or with `tree` every call path."""
+        from gpuscope.run import open
 
-        theirs = opened(other)._traces
+        theirs = open(other) if isinstance(other, str | os.PathLike) else other
+        traces = theirs._traces
+        before, after = self._about.get("rank"), theirs._about.get("rank")
+        if before != after:
+            if traces is not self._traces or before is None or after is None or tree:
+                raise UsageError("ranks of two runs are compared by number: a.rank(3).diff(b.rank(3))")
+            flagged = flags(rank=after, against=before, fail_on=fail_on)
+            return Answer(self._traces, ["diff", self._traces.name, *flagged])
+        # Two runs of one name are two runs all the same.
+        if traces is not self._traces and traces.name == self._traces.name:
+            traces = traces.renamed(f"{traces.name} (2)")
         words = [
             "diff",
             self._traces.name,
-            theirs.name,
+            traces.name,
             *flags(tree=tree, fail_on=fail_on),
             *flags(**self._about),
         ]
-        return Answer(self._traces, words, [theirs])
+        return Answer(self._traces, words, [traces])
 
     def convert(
         self,
@@ -301,4 +313,6 @@ class Questions:
         """Write the traces anew: cut, with counters, anonymised, or in another compression."""
         words = ["convert", self._traces.name, *flags(output=output, add=list(add), anonymize=anonymize)]
         self._traces.text([*words, *flags(**{**self._about, **selection})])
+        from pathlib import Path
+
         return Path(output)

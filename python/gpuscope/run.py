@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -11,6 +10,7 @@ from typing import Any
 from gpuscope import _native
 from gpuscope._flags import flags
 from gpuscope.answer import Answer
+from gpuscope.errors import UsageError
 from gpuscope.questions import PathName, Questions
 from gpuscope.table import Table
 
@@ -113,6 +113,8 @@ def open(
     names = (
         [os.fspath(paths)] if isinstance(paths, str | os.PathLike) else [os.fspath(path) for path in paths]
     )
+    if not names:
+        raise UsageError("there is nothing to open: the list of paths is empty")
     reading = flags(rank_regex=rank_regex, select_capture=select_capture, classify=classify, memory=memory)
     return Run(_native.Traces(names, [*reading, *flags(step_marker=step_marker)]))
 
@@ -126,6 +128,8 @@ def open_events(
     >>> run.kernels()["kernels"]["sum_ns"]
     [2000]
     """
+    import json
+
     match events:
         case bytes():
             text = events

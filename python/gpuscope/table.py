@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuscope import _native
 from gpuscope._lazy import need
@@ -21,8 +19,7 @@ __all__ = ["Column", "Table"]
 _SHOWN = 20
 
 
-@dataclass(frozen=True)
-class Column:
+class Column(NamedTuple):
     """What a column is called, what its numbers measure, and what they mean."""
 
     name: str
@@ -108,6 +105,8 @@ class Table:
         return f"<gpuscope.Table {self.name!r}: {len(self)} rows, {len(self.columns)} columns>"
 
     def _repr_html_(self) -> str:
+        import html
+
         columns = self.columns
         heads = "".join(
             f'<th title="{html.escape(c.doc, quote=True)}">{html.escape(c.name)}</th>' for c in columns

@@ -9,7 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cupti_stand_in import StandIn
 from documents import Block, all_blocks
+
+from gpuscope.cupti import registry
 
 
 @pytest.fixture
@@ -44,3 +47,42 @@ def shown() -> Iterator[list[dict[str, Any]]]:
     before, pio.renderers.default = pio.renderers.default, "kept"
     yield kept
     pio.renderers.default = before
+
+
+class WorkingGpu(StandIn):
+    """While it is looked at, it copies once and runs a kernel twice."""
+
+    def activity_flush_all(self, flag: int) -> None:
+        self.run_copy(4096, 500, 900)
+        self.run_kernel("gemm", 1_000, 2_000)
+        self.run_kernel("gemm", 3_000, 5_000)
+        super().activity_flush_all(flag)
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> StandIn:
+    """A GPU with CUPTI, as far as gpuscope can tell."""
+    gpu = WorkingGpu()
+    monkeypatch.setattr(registry, "_registry", None)
+    monkeypatch.setattr(registry, "load_cupti", lambda: gpu)
+    return gpu
+
+
+@pytest.fixture
+def drawn(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The figures that the functions of `gpuscope.plots` give, which the blocks pass over."""
+    from gpuscope import plots
+
+    figures: dict[str, Any] = {}
+
+    def keeping(name: str, draw: Any) -> Any:
+        def kept(*args: Any, **options: Any) -> Any:
+            figures[name] = draw(*args, **options)
+            return figures[name]
+
+        return kept
+
+    for name in plots.__all__:
+        if name.startswith("plot_"):
+            monkeypatch.setattr(plots, name, keeping(name, getattr(plots, name)))
+    return figures

@@ -73,7 +73,14 @@ def document(number: str) -> str:
 def all_blocks() -> dict[str, Block]:
     """The blocks of all documents, by name."""
     numbers = sorted(path.name[:3] for path in folder().glob("[0-9]*.txt"))
-    return {block.name: block for number in numbers for block in _blocks_of(number, document(number))}
+    return {block.name: block for number in numbers for block in blocks_in(number, document(number))}
+
+
+def blocks_in(number: str, text: str) -> Iterator[Block]:
+    """The blocks of a text, in their order."""
+    found = sorted([*_FENCE.finditer(text), *_DIRECTIVE.finditer(text)], key=lambda match: match.start())
+    for place, match in enumerate(found, start=1):
+        yield Block(f"{number}.{place}", match["language"], _without_margin(match["text"]))
 
 
 def renamed(text: str) -> str:
@@ -97,10 +104,15 @@ def tried() -> list[str]:
 
 
 def run(block: Block, **names: Any) -> tuple[dict[str, Any], str]:
-    """What the block leaves behind in these names, and what it prints."""
+    """What the block leaves behind in these names, and what it prints, under gpuscope's names."""
+    return run_code(block.code, block.name, **names)
+
+
+def run_code(code: str, name: str, **names: Any) -> tuple[dict[str, Any], str]:
+    """The same of any code."""
     printed = io.StringIO()
     with redirect_stdout(printed):
-        exec(compile(block.code, block.name, "exec", dont_inherit=True), names)
+        exec(compile(code, name, "exec", dont_inherit=True), names)
     return names, printed.getvalue()
 
 
@@ -116,12 +128,6 @@ def run_shell(block: Block, cwd: Path) -> subprocess.CompletedProcess[str]:
         timeout=300,
         check=False,
     )
-
-
-def _blocks_of(number: str, text: str) -> Iterator[Block]:
-    found = sorted([*_FENCE.finditer(text), *_DIRECTIVE.finditer(text)], key=lambda match: match.start())
-    for place, match in enumerate(found, start=1):
-        yield Block(f"{number}.{place}", match["language"], _without_margin(match["text"]))
 
 
 def _without_margin(text: str) -> str:

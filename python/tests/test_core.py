@@ -243,3 +243,20 @@ def test_signals_are_left_alone() -> None:
     before = signal.getsignal(signal.SIGINT)
     small().kernels()
     assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_runs_of_one_name_and_ranks_of_one_run_are_compared(demo: Path) -> None:
+    slow = {**KERNEL, "name": "gemm", "ts": 10, "dur": 5}
+    change = small().diff(gpuscope.open_events([slow]))
+    gemm = next(row for row in change.data["rows"] if row["name"] == "gemm")
+    assert gemm["a"]["sum_ns"] == 2_500 and gemm["b"]["sum_ns"] == 5_000
+    run = gpuscope.open(demo)
+    of_ranks = run.rank(0).diff(run.rank(1)).data
+    apart = {row["name"]: row for row in of_ranks["rows"] if row["device"] == "gpu"}
+    sums = {row["name"]: row["sum_ns"] for row in run.rank(1).kernels()["kernels"]}
+    name = next(name for name in apart if name in sums)
+    assert apart[name]["b"]["sum_ns"] == sums[name]
+    with pytest.raises(gpuscope.UsageError, match="by number"):
+        run.rank(0).diff(small())
+    with pytest.raises(gpuscope.UsageError, match="nothing to open"):
+        gpuscope.open([])

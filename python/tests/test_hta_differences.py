@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import json
 import math
-import warnings
 from pathlib import Path
 
 import pytest
@@ -18,7 +17,7 @@ from hta_traces import TraceText
 pd = pytest.importorskip("pandas")
 
 from gpuscope.errors import InputError, UsageError  # noqa: E402
-from gpuscope.hta import TraceAnalysis, TraceDiff  # noqa: E402
+from gpuscope.hta import TraceAnalysis  # noqa: E402
 from gpuscope.hta.analyzers.critical_path_analysis import restore_cpgraph  # noqa: E402
 
 
@@ -207,6 +206,7 @@ def test_17_what_was_written_beside_the_traces_is_not_taken_for_one(tmp_path: Pa
     assert {event["name"] for event in counters} == {"Queue Length", "Memcpy DtoD"}
     again = TraceAnalysis(trace_dir=tmp_path)
     assert again.t.trace_files == before.t.trace_files == {0: str(file)}
+    assert [entry["path"] for entry in again.t.run.inputs] == [str(file)]
     assert sorted(path.name for path in tmp_path.iterdir()) == sorted([file.name, written.name])
 
 
@@ -272,112 +272,3 @@ def test_23_a_trace_without_gpu_work_is_answered_for(tmp_path: Path, file: Path)
     with pytest.warns(UserWarning, match="no annotation 'forward'"):
         graph, found = analyzer.critical_path_analysis(0, "forward", 0)
     assert not found and graph.get_critical_path_breakdown().empty and graph.summary().empty
-
-
-def test_the_last_step_is_left_out_unless_it_is_to_count(file: Path) -> None:
-    text = TraceText().step(1, 0, 100).step(2, 100, 200)
-    # The first step's kernel runs while the second is under way: it counts where it was launched.
-    text.kernel("early", 150, 160, launch=(10, 12)).kernel("late", 170, 190, launch=(110, 112))
-    path = text.write(file)
-    without = TraceAnalysis(trace_files=[path])
-    assert without.get_profiler_steps() == [1] == without.t.get_iterations()
-    assert without.get_temporal_breakdown(visualize=False)["compute_time(us)"].tolist() == [10]
-    assert "late" not in set(without.t.symbol_table.decode(without.t.get_trace(0)["name"]))
-    whole = TraceAnalysis(trace_files=[path], include_last_profiler_step=True)
-    assert whole.get_profiler_steps() == [1, 2]
-    assert whole.get_temporal_breakdown(visualize=False)["compute_time(us)"].tolist() == [30]
-    assert len(whole.t.get_trace(0)) == 6 == len(without.t.get_trace(0)) + 3
-
-
-def test_steps_that_are_not_the_profilers_are_never_left_out(file: Path) -> None:
-    text = TraceText()
-    for place in range(3):
-        text.span("user_annotation", "Optimizer.step#Adam.step", 100 * place, 100 * place + 50)
-        text.kernel("k", 100 * place + 20, 100 * place + 30, launch=(100 * place + 1, 100 * place + 2))
-    row = analysed(text, file).get_temporal_breakdown(visualize=False).iloc[0]
-    assert row["compute_time(us)"] == 30
-
-
-def test_kernels_take_the_annotation_of_their_stream_that_began_last(file: Path) -> None:
-    text = TraceText()
-    for name, start, end, stream in [("outer", 0, 100, 7), ("inner", 20, 40, 7), ("other", 0, 100, 8)]:
-        text.span("gpu_user_annotation", name, start, end, pid=0, tid=stream)
-    for name, start, stream in [("a", 10, 7), ("b", 25, 7), ("c", 50, 7), ("d", 25, 8), ("e", 120, 7)]:
-        text.kernel(name, start, start + 5, stream=stream)
-    frame = analysed(text, file).get_gpu_kernels_with_user_annotations(0)
-    assert frame is not None
-    found = dict(zip(frame["s_name"], frame["s_user_annotation"], strict=True))
-    assert found == {"a": "outer", "b": "inner", "c": "outer", "d": "other", "e": ""}
-    assert frame["user_annotation"].eq(-1).tolist() == [name == "e" for name in frame["s_name"]]
-
-
-def test_annotations_that_are_to_be_listed_are(file: Path) -> None:
-    text = TraceText()
-    for place, name in enumerate(["forward", "backward", "loss_1", "log"]):
-        text.span("user_annotation", name, 1000 * place, 1000 * place + 100 - 10 * place)
-    analyzer = analysed(text, file)
-
-    def names(**options: object) -> list[str]:
-        frame = analyzer.get_gpu_user_annotation_breakdown(False, visualize=False, **options)  # type: ignore[arg-type]
-        assert frame is not None
-        return sorted(frame["name"])
-
-    assert names() == ["backward", "forward", "log", "loss_1"]
-    assert names(num_kernels=1) == ["forward", "others"]
-    assert names(num_kernels=1, allowlist_patterns=[r"^loss_\d$"]) == ["forward", "loss_1", "others"]
-    assert names(duration_ratio=0.5) == ["backward", "forward", "others"]
-
-
-def test_host_events_with_the_name_of_a_loader_are_data_loading(file: Path) -> None:
-    text = (
-        TraceText()
-        .span("user_annotation", "step", 0, 100)
-        .op("enumerate(DataLoader)#next", 0, 60)
-        .op("mm", 60, 100)
-    )
-    analyzer = analysed(text, file)
-    graph, found = analyzer.critical_path_analysis(0, "step", 0, data_load_events=[r"DataLo\w+"])
-    assert found
-    assert graph.summary()["data_loading"] == pytest.approx(60, abs=1)
-
-
-def test_traces_with_one_label_are_told_apart(tmp_path: Path) -> None:
-    for name, count in [("a", 1), ("b", 2)]:
-        (tmp_path / name).mkdir()
-        text = TraceText().step(1, 0, 100)
-        for place in range(count):
-            text.op("aten::mm", 10 + 20 * place, 20 + 20 * place)
-        text.write(tmp_path / name / "rank0.json")
-    frame = TraceDiff.compare_traces(str(tmp_path / "a"), str(tmp_path / "b"))
-    assert frame.loc["aten::mm"].to_dict() == {
-        "Control_counts": 1,
-        "Control_total_duration": 10.0,
-        "Test_counts": 2,
-        "Test_total_duration": 20.0,
-        "diff_counts": 1,
-        "diff_duration": 10.0,
-        "counts_change_categories": "+",
-    }
-    with pytest.raises(UsageError, match="iteration 5: there is none; there are 1"):
-        TraceDiff.compare_traces(str(tmp_path / "a"), str(tmp_path / "b"), control_iteration=5)
-
-
-def test_without_plotly_tables_are_returned_with_a_warning(
-    file: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "plotly.io", None)
-    analyzer = analysed(TraceText().kernel("k", 0, 10), file)
-    with pytest.warns(UserWarning, match="no figures are shown"):
-        frame = analyzer.get_temporal_breakdown()
-    assert len(frame) == 1
-
-
-def test_no_browser_is_opened(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("plotly")
-    monkeypatch.delenv("PLOTLY_RENDERER", raising=False)
-    monkeypatch.setattr("webbrowser.open", lambda *_: pytest.fail("a browser was opened"))
-    analyzer = analysed(TraceText().kernel("k", 0, 10), file)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        analyzer.get_temporal_breakdown()
-        analyzer.get_gpu_kernel_breakdown()

@@ -19,6 +19,7 @@ pd = pytest.importorskip("pandas")
 pytest.importorskip("plotly")
 
 from gpuscope.hta.trace_analysis import TraceAnalysis  # noqa: E402
+from gpuscope.hta.utils.utils import shorten_name  # noqa: E402
 
 
 @pytest.fixture
@@ -76,6 +77,9 @@ def test_the_page_on_kernel_breakdown(traces: Path, figures: list[dict[str, Any]
     of_kinds = [figure for figure in figures if "kernel distribution on each rank" in str(figure["layout"])]
     assert len(of_kinds) == kernel_metrics_df["kernel_type"].nunique()
     assert all([pie["title"]["text"] for pie in f["data"]] == ["Rank 0", "Rank 1"] for f in of_kinds)
+    # Kernels whose short names are equal have slices of their own.
+    slices = sum(len(set(pie["labels"])) for figure in of_kinds for pie in figure["data"])
+    assert slices == len(kernel_metrics_df)
     # "Bar graphs of the average duration across all ranks for each of the top kernels"
     bars = [figure for figure in figures if figure["data"][0]["type"] == "bar"]
     listed = kernel_metrics_df[kernel_metrics_df["name"].ne("others")]
@@ -84,7 +88,7 @@ def test_the_page_on_kernel_breakdown(traces: Path, figures: list[dict[str, Any]
     collective = next(figure for figure in bars if "nccl" in figure["layout"]["title"]["text"])
     (bar,) = collective["data"]
     title = collective["layout"]["title"]["text"]
-    of_kernel = listed[[title == f'Kernel type "COMMUNICATION" - {name}' for name in listed["name"]]]
+    of_kernel = listed[[title.endswith(f" - {shorten_name(name)}") for name in listed["name"]]]
     mean, above, below = map(numbers, (bar["y"], bar["error_y"]["array"], bar["error_y"]["arrayminus"]))
     assert mean.tolist() == of_kernel["mean (us)"].tolist()
     assert (mean + above).tolist() == pytest.approx(of_kernel["max (us)"].tolist())

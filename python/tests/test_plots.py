@@ -84,6 +84,13 @@ class TestBottlenecks:
         (bar,) = traces(figure, "bar")
         assert len(set(bar.y)) == 2
 
+    def test_names_are_never_markup(self) -> None:
+        figure = plots.plot_bottleneck_analysis([{"name": "reduce<br>&<b>x</b>", "start": 0, "end": 1}])
+        assert figure.layout.yaxis.ticktext == ("reduce&lt;br>&amp;&lt;b>x&lt;/b>",)
+        assert "<b>" not in figure.data[0].hovertext[0]
+        named = plots.plot_timeline_memcpy_and_passes([(0, 1, 1), (5, -1, 1)], recorded(), {1: "<b>up</b>"})
+        assert named.data[0].name == "&lt;b>up&lt;/b>"
+
     def test_colours_tell_kinds(self) -> None:
         figure = plots.plot_bottleneck_analysis(kernels())
         colors = {bar.name: bar.marker.color for bar in traces(figure, "bar")}
@@ -303,7 +310,7 @@ class TestTimeline:
         assert set(lines) == {"Host -> Device", "Device -> Host", "copied in all"}
         assert list(lines["Host -> Device"].y) == [0, 4, 0]
         assert list(lines["Device -> Host"].x) == [0.5, 0.5, 2.0]
-        assert list(lines["copied in all"].y) == [0, 4, 5]
+        assert list(lines["copied in all"].y) == [0, 4, 5, 5]
         assert "under way (KiB)" in texts(figure)
 
     def test_passes_are_below_with_their_layers(self) -> None:

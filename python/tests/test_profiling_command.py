@@ -150,6 +150,18 @@ def test_a_program_that_is_not_there_is_named(tmp_path: Path) -> None:
     assert under.stderr.startswith("error: nowhere.py: the program cannot be read")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [["profile", "-o", "file/out"], ["profile", "-o", "file/x.html"], ["memory", "-o", "file/m.json"]],
+)
+def test_where_nothing_can_be_written_nothing_is_run(program: Path, tmp_path: Path, words: list[str]) -> None:
+    (tmp_path / "file").write_text("")
+    under = profiling(*words, program, cwd=tmp_path)
+    assert (under.returncode, under.stdout) == (2, "")
+    assert f"{words[-1].partition('/')[0]}" in under.stderr
+    assert "no folder" in under.stderr
+
+
 def test_after_two_dashes_anything_is_a_program(tmp_path: Path) -> None:
     (tmp_path / "tool").write_text("import sys; print(sys.argv)")
     assert profiling("profile", "--", "tool", "--json", cwd=tmp_path).stdout == "['tool', '--json']\n"
@@ -197,6 +209,15 @@ class TestTraces:
     ) -> None:
         assert main([verb, str(demo)]) == 0
         assert len(capsys.readouterr().out) > 80
+
+    @pytest.mark.parametrize(("verb", "command"), [("profile", "analyze"), ("memory", "memory")])
+    def test_a_trace_is_read_where_a_program_would_be_run(
+        self, demo: Path, verb: str, command: str, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main([verb, str(demo), "--json"]) == 0
+        envelope = json.loads(capsys.readouterr().out)
+        assert envelope["command"] == command
+        assert envelope["data"] == getattr(gpuscope.open(demo), command)().data
 
     def test_options_have_an_effect(self, demo: Path, tmp_path: Path) -> None:
         trace = str(sorted(demo.iterdir())[0])

@@ -247,6 +247,18 @@ class TestTimeline:
         with pytest.raises(InputError, match=r"synth_truncated\.json.*gpuscope convert"):
             timeline.events
 
+    def test_a_folder_has_times_and_a_page_but_no_single_file_of_events(
+        self, demo: Path, tmp_path: Path
+    ) -> None:
+        timeline = TimelineGenerator().from_chrome_trace(demo)
+        ranks = gpuscope.open(demo).timeline().data["ranks"]
+        assert timeline.gpu_active_time_us * 1000 == pytest.approx(
+            sum(rank["gpu_active_ns"] for rank in ranks)
+        )
+        assert TimelineGenerator().generate_html_viewer(timeline, tmp_path / "job.html").exists()
+        with pytest.raises(InputError, match="event by event"):
+            timeline.events
+
     def test_arguments_are_checked(self) -> None:
         with pytest.raises(UsageError, match="min_duration_us is -2"):
             TimelineGenerator(min_duration_us=-2)

@@ -15,10 +15,10 @@ use crate::exit::{Exit, Failure};
 use crate::{Console, Terminal, commands, tame};
 
 /// Traces that stay in memory from one question to the next.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct OpenRun {
     name: String,
-    run: Run,
+    run: Arc<Run>,
 }
 
 impl OpenRun {
@@ -48,7 +48,13 @@ impl OpenRun {
         let options = commands::options(&asked, &console).map_err(|failure| Refusal::of(&failure))?;
         let run =
             Run::open_with(&asked.traces, options, stdin).map_err(|error| Refusal::of(&error.into()))?;
-        Ok(OpenRun { name: asked.traces.join(" "), run: run.keeping() })
+        Ok(OpenRun { name: asked.traces.join(" "), run: Arc::new(run.keeping()) })
+    }
+
+    /// The same under another name, to be told apart where a question is about both.
+    #[must_use]
+    pub fn renamed(&self, name: &str) -> OpenRun {
+        OpenRun { name: name.to_owned(), run: Arc::clone(&self.run) }
     }
 
     /// As questions name it in their arguments.
@@ -123,7 +129,7 @@ impl Session<'_> {
     /// The open run that an argument names.
     pub(crate) fn find(&self, traces: &[String]) -> Option<&Run> {
         let [name] = traces else { return None };
-        self.runs.iter().find(|open| open.name == *name).map(|open| &open.run)
+        self.runs.iter().find(|open| open.name == *name).map(|open| &*open.run)
     }
 }
 

@@ -38,6 +38,11 @@ impl Traces {
         self.0.name()
     }
 
+    /// The same under another name.
+    fn renamed(&self, name: &str) -> Traces {
+        Traces(Arc::new(self.0.renamed(name)))
+    }
+
     /// Puts a command to these traces (and `others` that its arguments name); `wanted` is `tables` or `figures`.
     #[pyo3(signature = (arguments, wanted, others=Vec::new()))]
     fn ask(

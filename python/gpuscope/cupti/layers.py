@@ -87,13 +87,13 @@ class ExtractModel:
         flops: whether to count operations.
         containers: also time the modules around the layers.
 
-    >>> import torch                                               # doctest: +SKIP
-    >>> model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())   # doctest: +SKIP
-    >>> with ExtractModel(model) as profile:                       # doctest: +SKIP
-    ...     for _ in range(3):
-    ...         model(torch.randn(4, 8)).sum().backward()
-    >>> profile.layers["0"]["flops"]                               # doctest: +SKIP
-    512
+    Example::
+
+        model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU())
+        with ExtractModel(model) as profile:
+            for _ in range(3):
+                model(torch.randn(4, 8)).sum().backward()
+        profile.layers["0"]["flops"]     # 512
     """
 
     def __init__(self, model: torch.nn.Module, flops: bool = True, containers: bool = False) -> None:

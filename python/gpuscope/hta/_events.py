@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuscope._lazy import need
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -11,7 +13,7 @@ if TYPE_CHECKING:
 
 NONE = -1
 #: Neither work nor operators: nobody counts these when traces are compared.
-NOT_COMPARED = ("Trace", "gpu_user_annotation", "cuda_sync", "cuda_profiler_range")
+NOT_COMPARED = ["Trace", "gpu_user_annotation", "cuda_sync", "cuda_profiler_range"]
 
 _OPTIONAL_NUMBERS = ("pid", "tid", "device", "stream", "correlation", "launch", "parent")
 
@@ -23,13 +25,13 @@ def load(rank: Rank, args: bool = False) -> pd.DataFrame:
     it, ``step`` the number of the profiler step; -1 is none. ``is_gpu`` marks kernels, copies and memory
     sets.
     """
-    import pandas as pd
+    pandas = need("pandas", "gpuscope.hta")
 
     table = rank.events(args=args)
     events = table.to_pandas()
     if events["ts_ns"].dtype.kind == "f":
         # Events without a time make it a column of floats, which hold no nanosecond since 1970.
-        events["ts_ns"] = pd.array(table["ts_ns"], dtype="Int64")
+        events["ts_ns"] = pandas.array(table["ts_ns"], dtype="Int64")
     events = events[events["dur_ns"].notna() & events["ts_ns"].notna()].set_index("index", drop=False)
     events.index.name = None
     events["ts_ns"] = events["ts_ns"].astype("int64")
@@ -68,14 +70,15 @@ def _issued(events: pd.DataFrame) -> pd.Series:
 
 def _steps(events: pd.DataFrame) -> pd.Series:
     import numpy as np
-    import pandas as pd
+
+    pandas = need("pandas", "gpuscope.hta")
 
     steps = profiler_steps(events)
     if steps.empty:
-        return pd.Series(NONE, index=events.index, dtype="int64")
+        return pandas.Series(NONE, index=events.index, dtype="int64")
     issued = _issued(events).to_numpy()
     place = np.searchsorted(steps["ts_ns"].to_numpy(), issued, side="right") - 1
     inside = (place >= 0) & (issued < steps["end_ns"].to_numpy()[place])
     # GPU work without a known launch may have been issued at any time.
     inside &= (events["launch"].ne(NONE) | ~events["is_gpu"]).to_numpy()
-    return pd.Series(np.where(inside, steps["number"].to_numpy()[place], NONE), index=events.index)
+    return pandas.Series(np.where(inside, steps["number"].to_numpy()[place], NONE), index=events.index)

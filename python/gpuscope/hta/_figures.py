@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 from gpuscope._lazy import need
 from gpuscope.errors import MissingDependency
 
+from .utils.utils import shorten_name
+
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
+
+_NAME_LENGTH = 60
 
 _log = logging.getLogger("gpuscope.hta")
 
@@ -51,6 +55,7 @@ def temporal(frame: pd.DataFrame) -> list[Figure]:
     shares = ["idle_time_pctg", "compute_time_pctg", "non_compute_time_pctg"]
     figure = _bars(frame, x="rank", y=shares, title="Temporal breakdown across ranks")
     figure.update_layout(barmode="stack", yaxis_title="Percentage", legend_title="Time Breakdown")
+    figure.update_xaxes(type="category")
     return [figure]
 
 
@@ -73,6 +78,7 @@ def idle(frame: pd.DataFrame, as_pct: bool) -> list[Figure]:
 def overlap(frame: pd.DataFrame) -> list[Figure]:
     """How much of each rank's communication was hidden."""
     figure = _bars(frame, x="rank", y="comp_comm_overlap_pctg", title="Computation-Communication Overlap")
+    figure.update_xaxes(type="category")
     figure.update_yaxes(title="Percentage")
     return [figure]
 
@@ -136,7 +142,8 @@ def _bars(frame: pd.DataFrame, **options: Any) -> Figure:
 
 def _histogram(frame: pd.DataFrame, columns: list[str], title: str) -> Figure:
     figure = need("plotly.express", "visualize=True").histogram(frame, x=columns, title=title, nbins=100)
-    figure.update_layout(xaxis_title="Duration (us)", yaxis_title="Count")
+    figure.update_traces(opacity=0.7)
+    figure.update_layout(barmode="overlay", xaxis_title="Duration (us)", yaxis_title="Count", legend_title="")
     return figure
 
 
@@ -144,24 +151,39 @@ def _pies(rows: pd.DataFrame, title: str) -> Figure:
     """One pie per rank, two in a row."""
     objects = need("plotly.graph_objects", "visualize=True")
     ranks = sorted(rows["rank"].unique())
+    labels = _labels(rows["name"])
     cells = [[{"type": "domain"}] * 2 for _ in range((len(ranks) + 1) // 2)]
     figure = need("plotly.subplots", "visualize=True").make_subplots(rows=len(cells), cols=2, specs=cells)
     for place, rank in enumerate(ranks):
         of_rank = rows[rows["rank"].eq(rank)]
-        pie = objects.Pie(labels=of_rank["name"], values=of_rank["sum (us)"], title=f"Rank {rank}")
+        values = {"labels": of_rank["name"].map(labels), "values": of_rank["sum (us)"]}
+        pie = objects.Pie(**values, hovertext=of_rank["name"], title=f"Rank {rank}", textinfo="percent")
         figure.add_trace(pie, row=place // 2 + 1, col=place % 2 + 1)
-    figure.update_layout(title_text=title, showlegend=True, height=400 * len(cells))
+    figure.update_layout(title_text=title, height=400 * len(cells))
     return figure
+
+
+def _labels(names: Iterable[str]) -> dict[str, str]:
+    """Names that fit beside a figure; hovering shows the whole ones. Pies would add up equal ones."""
+    labels: dict[str, str] = {}
+    for name in dict.fromkeys(names):
+        short = shorten_name(name)
+        short = short if len(short) <= _NAME_LENGTH else f"{short[: _NAME_LENGTH - 1]}…"
+        alike = sum(known == short or known.startswith(f"{short} #") for known in labels.values())
+        labels[name] = f"{short} #{alike + 1}" if alike else short
+    return labels
 
 
 def _mean_bars(rows: pd.DataFrame, title: str) -> list[Figure]:
     """The mean time of each name over the ranks; whiskers reach to the shortest and the longest."""
     figures = []
+    labels = _labels(rows["name"])
     for name, of_name in rows[rows["name"].ne("others")].groupby("name"):
         above = of_name["max (us)"] - of_name["mean (us)"]
         below = of_name["mean (us)"] - of_name["min (us)"]
         spread = of_name.assign(above=above, below=below)
         figure = _bars(spread, x="rank", y="mean (us)", error_y="above", error_y_minus="below")
-        figure.update_layout(title_text=f"{title}{name}", yaxis_title="Mean Duration (us)")
+        figure.update_layout(title_text=f"{title}{labels[name]}", yaxis_title="Mean Duration (us)")
+        figure.update_xaxes(type="category")
         figures.append(figure)
     return figures

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gpuscope._lazy import need
+
 from ._events import NONE
 
 if TYPE_CHECKING:
@@ -36,12 +38,12 @@ _ARGUMENTS: tuple[tuple[str, str, int | float | str], ...] = (
 
 def trace_frame(events: pd.DataFrame, start_ns: int, symbols: TraceSymbolTable) -> pd.DataFrame:
     """The events of a rank with HTA's columns, under the index of each event in its file."""
-    import pandas as pd
+    pandas = need("pandas", "gpuscope.hta")
 
-    events = events[~events["cat"].isin(["Trace", ""])]
+    events = events[events["cat"].ne("Trace")]
     # Synchronisation has a stream in HTA's frames too. Host operators that name one do not run there.
     on_stream = events["is_gpu"] | events["cat"].eq("cuda_sync")
-    frame = pd.DataFrame(
+    frame = pandas.DataFrame(
         {
             "index": events["index"].astype("int64"),
             "cat": symbols.encode(events["cat"]),

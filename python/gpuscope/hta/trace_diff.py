@@ -8,6 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpuscope._lazy import need
 from gpuscope.errors import UsageError
 
 from . import _figures
@@ -32,7 +33,7 @@ class DeviceType(Enum):
 class LabeledTrace:
     """Traces under a name, which becomes part of the names of columns.
 
-    All steps count here, the last one included.
+    All steps of a folder count, the last one included; open traces count as they were opened.
     """
 
     def __init__(
@@ -67,7 +68,7 @@ class LabeledTrace:
 
         By default those of the first rank and the first step; a trace without steps counts as one.
         """
-        import pandas as pd
+        pandas = need("pandas", "gpuscope.hta")
 
         parts = {}
         for number in _chosen(rank, self.ranks(), f"{self.label}: rank"):
@@ -76,7 +77,7 @@ class LabeledTrace:
         return (
             next(iter(parts.values()))
             if len(parts) == 1
-            else pd.concat(parts, names=["rank", "idx"]).reset_index()
+            else pandas.concat(parts, names=["rank", "idx"]).reset_index()
         )
 
     def get_ops_summary(self, ops: pd.DataFrame) -> pd.DataFrame:
@@ -92,10 +93,10 @@ class LabeledTrace:
         self, rank: Numbers | None, iteration: Numbers | None, device_type: DeviceType, use_short_name: bool
     ) -> pd.DataFrame:
         """``counts`` and ``total_duration`` (us) by name. Added up in nanoseconds, so that sums are exact."""
-        import pandas as pd
+        pandas = need("pandas", "gpuscope.hta")
 
         numbers = _chosen(rank, self.ranks(), f"{self.label}: rank")
-        kept = pd.concat([self._compared(number, iteration, device_type) for number in numbers])
+        kept = pandas.concat([self._compared(number, iteration, device_type) for number in numbers])
         names = kept["name"].astype(str)
         key = names.map(shorten_name).rename("short_name") if use_short_name else names.rename("name")
         totals = kept["dur_ns"].groupby(key).agg(counts="count", total_duration="sum")
@@ -104,9 +105,7 @@ class LabeledTrace:
     def _compared(self, rank: int, iteration: Numbers | None, device_type: DeviceType) -> pd.DataFrame:
         """Work of the GPU and events of the host, without synchronisation and annotations of the GPU."""
         events = self.t.events(rank)
-        wanted = (
-            events["is_gpu"] if device_type is DeviceType.GPU else ~events["cat"].isin([*NOT_COMPARED, ""])
-        )
+        wanted = events["is_gpu"] if device_type is DeviceType.GPU else ~events["cat"].isin(NOT_COMPARED)
         if device_type is DeviceType.CPU:
             wanted &= ~events["is_gpu"]
         if self.iterations() or iteration is not None:
@@ -167,7 +166,7 @@ class TraceDiff:
             of the test, ``diff_counts``, ``diff_duration`` (test less control) and
             ``counts_change_categories``, which is ``+``, ``-`` or ``=``.
         """
-        import pandas as pd
+        pandas = need("pandas", "gpuscope.hta")
 
         first, second = _labeled(control, "Control"), _labeled(test, "Test")
         a, b = _labels(first, second)
@@ -175,7 +174,7 @@ class TraceDiff:
             a: first.totals(control_rank, control_iteration, device_type, use_short_name),
             b: second.totals(test_rank, test_iteration, device_type, use_short_name),
         }
-        both = pd.concat(sides, axis=1, join="outer").fillna(0).sort_index()
+        both = pandas.concat(sides, axis=1, join="outer").fillna(0).sort_index()
         both.columns = [f"{label}_{column}" for label, column in both.columns]
         for column in (f"{a}_counts", f"{b}_counts"):
             both[column] = both[column].astype("int64")

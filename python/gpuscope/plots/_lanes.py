@@ -70,9 +70,7 @@ def add_lane(
 def arrange(figure: go.Figure, lanes: Sequence[str]) -> None:
     """Puts the first lane on top."""
     figure.update_layout(barmode="overlay", bargap=0.3)
-    figure.update_yaxes(
-        type="category", categoryorder="array", categoryarray=list(lanes)[::-1], showgrid=False, row=2, col=1
-    )
+    _style.show_names(figure, list(lanes), row=2, col=1)
 
 
 def are_apart(one: Sequence[tuple[float, float]], other: Sequence[tuple[float, float]]) -> bool:

@@ -72,6 +72,30 @@ def short(name: str, most: int = 36) -> str:
     return f"{name[: most - 1 - end]}…{name[-end:]}"
 
 
+def plain(text: str) -> str:
+    """Text that plotly takes as it is: names of kernels have angle brackets, which it takes for markup.
+
+    >>> plain("reduce<br>")
+    'reduce&lt;br>'
+    """
+    return text.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def show_names(figure: go.Figure, names: list[str], row: int, col: int) -> None:
+    """Gives a panel rows with these names, the first on top."""
+    figure.update_yaxes(
+        type="category",
+        categoryorder="array",
+        categoryarray=names[::-1],
+        tickmode="array",
+        tickvals=names,
+        ticktext=[plain(name) for name in names],
+        showgrid=False,
+        row=row,
+        col=col,
+    )
+
+
 def whole(name: str) -> str:
     """A whole name for a hover box: in lines, and never markup."""
     lines = textwrap.wrap(name, _HOVER_WIDTH, break_on_hyphens=False) or [""]

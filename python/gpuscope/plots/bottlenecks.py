@@ -59,16 +59,10 @@ def plot_bottleneck_analysis(
         _add_bars(figure, kind, list(zip(labels, top, strict=True)), whole)
         _add_points(figure, kind, found, whole)
     figure.update_layout(barmode="overlay", bargap=0.25)
-    figure.update_yaxes(
-        type="category",
-        categoryorder="array",
-        categoryarray=labels[::-1],
-        # A single bar need not fill the figure.
-        range=[len(top) - max(len(top), _FEWEST_ROWS) - 0.5, len(top) - 0.5],
-        showgrid=False,
-        row=1,
-        col=1,
-    )
+    _style.show_names(figure, labels, row=1, col=1)
+    # A single bar need not fill the figure.
+    rows = max(len(top), _FEWEST_ROWS)
+    figure.update_yaxes(range=[len(top) - rows - 0.5, len(top) - 0.5], row=1, col=1)
     figure.update_xaxes(
         title=_total_unit(top).heading("time in all launches"), rangemode="tozero", row=1, col=1
     )

@@ -164,16 +164,9 @@ def _add_boxes(
         row=1,
         col=place,
     )
+    _style.show_names(figure, labels, row=1, col=place)
     # Panels have rows of one height, from the top.
-    figure.update_yaxes(
-        type="category",
-        categoryorder="array",
-        categoryarray=labels[::-1],
-        range=[len(labels) - rows - 0.5, len(labels) - 0.5],
-        showgrid=False,
-        row=1,
-        col=place,
-    )
+    figure.update_yaxes(range=[len(labels) - rows - 0.5, len(labels) - 0.5], row=1, col=place)
 
 
 def _hover(box: Box, units: tuple[Unit, ...]) -> str:

@@ -94,13 +94,13 @@ def _add_copies(figure: go.Figure, found: list[Copy], span: Span) -> None:
     for number, kind in enumerate(kinds):
         course = thinned([(courses[kind][0][0], 0), *courses[kind]])
         figure.add_scatter(
-            name=kind,
+            name=_style.plain(kind),
             x=[span.at(time) for time, _ in course],
             y=[size / unit.divisor for _, size in course],
             mode="lines",
             line={"shape": "hv", "width": 1.5, "color": _style.TURNS[number % len(_style.TURNS)]},
             fill="tozeroy",
-            hovertext=[f"{kind}: {in_words(size, BYTES)} under way" for _, size in course],
+            hovertext=[f"{_style.plain(kind)}: {in_words(size, BYTES)} under way" for _, size in course],
             hoverinfo="text",
             row=1,
             col=1,
@@ -111,8 +111,10 @@ def _add_copies(figure: go.Figure, found: list[Copy], span: Span) -> None:
 
 
 def _add_total(figure: go.Figure, found: list[Copy], span: Span) -> None:
-    course = thinned([(span.start_ns, 0), *in_all(found)])
-    unit = unit_for(course[-1][1], BYTES)
+    ends = in_all(found)
+    total = ends[-1][1]
+    course = thinned([(span.start_ns, 0), *ends, (span.start_ns + span.length_ns, total)])
+    unit = unit_for(total, BYTES)
     figure.add_scatter(
         name="copied in all",
         x=[span.at(time) for time, _ in course],

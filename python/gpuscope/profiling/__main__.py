@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from gpuscope.errors import GpuscopeError, InputError, UsageError
+from gpuscope.profiling._saving import print_or_save_json
 
 EXIT_DONE, EXIT_USAGE, EXIT_INPUT = 0, 2, 3
 
@@ -150,9 +151,7 @@ def _read(options: argparse.Namespace, path: str) -> None:
         run = gpuscope.open(path)
         answer = run.analyze() if options.verb == "profile" else run.memory()
     if options.json:
-        _write_json(
-            {"command": answer.command, "quality": answer.quality, "data": answer.data}, options.output
-        )
+        print_or_save_json(json.loads(answer.to_json()), options.output)
     elif options.output is not None:
         answer.save(options.output)
     else:
@@ -165,7 +164,7 @@ def _flame(options: argparse.Namespace) -> None:
     generator = FlameGraphGenerator(options.min_duration_us, options.max_depth, not options.all_kernels)
     data = generator.from_chrome_trace(options.trace)
     if options.json:
-        _write_json(data, options.output)
+        print_or_save_json(data, options.output)
     elif options.output is not None:
         generator.export(data, options.output)
     else:
@@ -178,7 +177,7 @@ def _timeline(options: argparse.Namespace) -> None:
     generator = TimelineGenerator(options.min_duration_us, not options.no_python)
     timeline = generator.from_chrome_trace(options.trace)
     if options.json:
-        _write_json(timeline.to_dict(), options.output)
+        print_or_save_json(timeline.to_dict(), options.output)
     elif options.output is None:
         print(timeline.summary())
     elif options.output.name.endswith((".json", ".json.gz")):
@@ -195,20 +194,11 @@ def _hta(options: argparse.Namespace) -> None:
     analyzer = HTAAnalyzer()
     report = analyzer.analyze_trace(options.trace)
     if options.json:
-        _write_json(report.to_dict(), options.output)
+        print_or_save_json(report.to_dict(), options.output)
     elif options.output is not None:
         analyzer.export_report(report, options.output)
     else:
         print(report.to_markdown(), end="")
-
-
-def _write_json(value: object, output: Path | None) -> None:
-    from gpuscope.profiling._saving import save_json
-
-    if output is None:
-        print(json.dumps(value, indent=2, ensure_ascii=False))
-    else:
-        save_json(value, output)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -14,14 +13,14 @@ from typing import TypeVar
 
 from gpuscope.errors import GpuscopeError, UsageError
 from gpuscope.profiling._program import Outcome, once_torch_is_imported, run_program
-from gpuscope.profiling._saving import save_json
+from gpuscope.profiling._saving import check_place, print_or_save_json
 from gpuscope.profiling.memory import MemoryProfiler
 from gpuscope.profiling.profiler import UnifiedProfiler
 from gpuscope.profiling.session import ProfileSession
 
 DEFAULT_FOLDER = "profiles"
 
-_NO_TORCH = "the program did not import torch in its main thread, so there is nothing to report"
+_NOTHING = "the program did not import torch in its main thread, so there is nothing to report"
 
 Recorded = TypeVar("Recorded")
 
@@ -34,19 +33,30 @@ def profile_program(
     ``output`` is a folder for them, or a file: ``.json`` and ``.json.gz`` for the trace, ``.html`` for the
     report.
     """
+    output = _for_good(output)
     is_file = output is not None and (as_json or output.name.endswith((".json", ".json.gz", ".html")))
-    folder = Path(DEFAULT_FOLDER) if output is None or is_file else output
+    folder = Path(DEFAULT_FOLDER).absolute() if output is None or is_file else output
+    check_place(folder / "trace.json")
     profiler = UnifiedProfiler(folder, with_stack=with_stack)
     session, outcome = _record(argv, lambda: profiler.profile(Path(argv[0]).stem))
     if session is not None:
-        _report(lambda: _write_session(session, output if is_file else None, as_json))
+        _report(lambda: write_session(session, output if is_file else None, as_json))
     return outcome
 
 
-def _write_session(session: ProfileSession, file: Path | None, as_json: bool) -> None:
+def _for_good(output: Path | None) -> Path | None:
+    """Where to write, checked before the program runs and whatever folder it moves to."""
+    if output is None:
+        return None
+    check_place(output)
+    return output.absolute()
+
+
+def write_session(session: ProfileSession, file: Path | None, as_json: bool) -> None:
+    """Write a summary to standard error, and the numbers as JSON, the trace or the report where wished."""
     print(session.summary(), file=sys.stderr)
     if as_json:
-        _write_json(session.to_dict(), file)
+        print_or_save_json(session.to_dict(), file)
     elif file is None:
         return
     elif file.suffix == ".html":
@@ -72,6 +82,7 @@ def track_program(
     """Run a program while its memory is followed, then write the timeline and a summary."""
     if output is not None and not as_json and not output.name.endswith((".json", ".csv", ".html")):
         raise UsageError(f"{output}: memory is written as .json, .csv or .html")
+    output = _for_good(output)
     profiler = MemoryProfiler(sample_interval_ms)
     tracked, outcome = _record(argv, lambda: profiler.track(Path(argv[0]).stem))
     if tracked is not None:
@@ -87,7 +98,7 @@ def _write_memory(profiler: MemoryProfiler, output: Path | None, as_json: bool) 
         file=sys.stderr,
     )
     if as_json:
-        _write_json(profiler.to_dict(), output)
+        print_or_save_json(profiler.to_dict(), output)
     elif output is not None:
         profiler.export(output)
 
@@ -96,13 +107,19 @@ def _record(
     argv: Sequence[str], collect: Callable[[], AbstractContextManager[Recorded]]
 ) -> tuple[Recorded | None, Outcome]:
     recorded: list[Recorded] = []
+    refused: list[GpuscopeError] = []
     process = os.getpid()
     with ExitStack() as collectors:
 
         def begin() -> None:
             # Torch's profiler belongs to a thread; in any other than the main one it would miss the program.
             if threading.current_thread() is threading.main_thread():
-                recorded.append(collectors.enter_context(collect()))
+                # This runs within the program's `import torch`, which must not fail because of us.
+                try:
+                    recorded.append(collectors.enter_context(collect()))
+                except GpuscopeError as error:
+                    refused.append(error)
+                    print(f"gpuscope: nothing is recorded: {error}", file=sys.stderr)
 
         with once_torch_is_imported(begin):
             outcome = run_program(argv)
@@ -110,7 +127,8 @@ def _record(
             # A fork of the program that came back: only the process that began may report.
             outcome.leave_fork()
     if not recorded:
-        print(f"gpuscope: {_NO_TORCH}", file=sys.stderr)
+        if not refused:
+            print(f"gpuscope: {_NOTHING}", file=sys.stderr)
         return None, outcome
     if outcome.failure:
         print(f"gpuscope: {outcome.failure}; what was recorded until then:", file=sys.stderr)
@@ -124,10 +142,3 @@ def _report(write: Callable[[], None]) -> None:
         write()
     except (GpuscopeError, OSError) as error:
         print(f"gpuscope: {error}", file=sys.stderr)
-
-
-def _write_json(value: object, file: Path | None) -> None:
-    if file is None:
-        print(json.dumps(value, indent=2, ensure_ascii=False))
-    else:
-        save_json(value, file)

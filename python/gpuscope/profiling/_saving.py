@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import tempfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -56,6 +57,21 @@ def save_text(text: str, path: Path) -> Path:
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
     return path
+
+
+def check_place(path: Path) -> None:
+    """Refuse a path that cannot be written to, before the work is done that would be lost."""
+    existing = next(folder for folder in path.absolute().parents if folder.exists())
+    if not (existing.is_dir() and os.access(existing, os.W_OK)):
+        raise UsageError(f"{path}: cannot be written: {existing} is no folder that can be written to")
+
+
+def print_or_save_json(value: Any, path: Path | None) -> None:
+    """Write ``value`` as JSON to the file, or to standard output if there is none."""
+    if path is None:
+        print(json.dumps(value, indent=2, ensure_ascii=False))
+    else:
+        save_json(value, path)
 
 
 def save_json(value: Any, path: Path) -> Path:

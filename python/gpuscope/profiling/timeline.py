@@ -111,12 +111,12 @@ class TimelineGenerator:
         path = trace_of(prof)
         # The file goes away with the profiler, so what may be asked for later is read now.
         content = path.read_bytes()
-        return self._timeline(path, lambda: _document(content, path))
+        return self._timeline(path, lambda: _document(lambda: content, path))
 
     def from_chrome_trace(self, path: str | Path) -> TimelineData:
         """The timeline of a trace file."""
         path = Path(path)
-        return self._timeline(path, lambda: _document(path.read_bytes(), path))
+        return self._timeline(path, lambda: _document(path.read_bytes, path))
 
     def export_chrome_trace(self, timeline: TimelineData, path: str | Path) -> Path:
         """Write the events that are shown as a Chrome trace, for Perfetto and others; ``.gz`` compresses."""
@@ -202,8 +202,9 @@ def _arrow(event: Event) -> tuple[Any, Any]:
     return (event.get("cat"), event.get("id"))
 
 
-def _document(content: bytes, path: Path) -> dict[str, Any]:
+def _document(read: Callable[[], bytes], path: Path) -> dict[str, Any]:
     try:
+        content = read()
         if content.startswith(_GZIP_MAGIC):
             content = gzip.decompress(content)
         document = json.loads(content)

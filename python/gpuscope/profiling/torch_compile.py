@@ -168,10 +168,12 @@ class CompileError(GpuscopeError, RuntimeError):
 
     def __init__(self, backend: str, mode: str, cause: BaseException) -> None:
         """Say what was tried and how it ended."""
-        first = next((line.strip() for line in str(cause).splitlines() if line.strip()), "no reason is given")
+        # What follows the first paragraph is how to report it.
+        paragraph = str(cause).strip().split("\n\n")[0]
+        reason = " ".join(paragraph.split()) or "no reason is given"
         super().__init__(
-            f"torch.compile(backend={backend!r}, mode={mode!r}) failed with {type(cause).__name__}: {first}; "
-            "the model itself runs, so try another backend or mode, or see the cause above"
+            f"torch.compile(backend={backend!r}, mode={mode!r}) failed with {type(cause).__name__}: {reason}; "
+            "the model itself runs, so try another backend or mode; the traceback has the cause"
         )
 
 

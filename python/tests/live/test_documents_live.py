@@ -1,4 +1,4 @@
-"""The blocks of the document on profiling that need torch, on a small real model; without a GPU, on the CPU.
+"""The blocks of the documents that need torch, on a small real model; without a GPU, on the CPU.
 
 The blocks follow one another as in the document: later ones use what earlier ones left behind.
 """
@@ -95,6 +95,25 @@ def profiled(given: dict[str, Any]) -> dict[str, Any]:
     if "profiler" not in given:
         run_on(given, all_blocks()["001.6"])
     return given
+
+
+@blocks("000.1")
+def test_collecting_and_drawing(block: Block, gpu: Any, drawn: dict[str, Any], given: dict[str, Any]) -> None:
+    """The figures of a real model's layers; its kernels and copies are those of the stand-in."""
+    pytest.importorskip("plotly")
+    from gpuscope.cupti import ExtractModel, MemoryCopy
+
+    model = OneBlock().to(given["input"].device)
+    with ExtractModel(model) as profile:
+        for _ in range(3):
+            given["criterion"](model(given["input"]), given["target"]).backward()
+    run(block, profile=profile, memcpy_info=MemoryCopy())
+    assert set(drawn) == {
+        *("plot_bottleneck_analysis", "plot_layer_runtime_stats"),
+        *("plot_throughput_analysis", "plot_timeline_memcpy_and_passes"),
+    }
+    assert "head" in str(drawn["plot_layer_runtime_stats"].to_dict())
+    assert "FLOP" in str(drawn["plot_throughput_analysis"].to_dict())
 
 
 @blocks("001.6")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import gzip
 import json
 import os
 import subprocess
@@ -22,6 +24,8 @@ from gpuscope.profiling import (
     TimelineGenerator,
     UnifiedProfiler,
 )
+from gpuscope.profiling._recording import write_session
+from gpuscope.profiling._torch import trace_of
 
 torch = pytest.importorskip("torch", reason="LIVE TESTS SKIPPED: torch is not installed")
 
@@ -308,7 +312,13 @@ class TestLiveProfiler:
         whole = TimelineGenerator().from_profiler(prof)
         assert timeline.total_time_us == whole.total_time_us >= whole.cpu_active_time_us > 0
         assert len(timeline.events) < len(whole.events)
+        untouched = TimelineGenerator().from_profiler(prof)
+        file = trace_of(prof)
+        assert file.exists()
         del prof
+        gc.collect()
+        assert not file.exists()
+        assert len(untouched.events) == len(whole.events)
         page = shown.generate_html_viewer(timeline, tmp_path / "timeline.html")
         assert page.read_text().lower().startswith("<!doctype html")
         trace = shown.export_chrome_trace(timeline, tmp_path / "timeline.json")
@@ -341,6 +351,7 @@ class TestLiveProfiler:
 PROGRAM = """
 import os, sys
 os.environ["OMP_NUM_THREADS"] = "1"
+os.chdir("/")
 import torch
 model = torch.nn.Linear(64, 64)
 for _ in range(3):
@@ -370,25 +381,34 @@ class TestPrograms:
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
     def test_profile(self, tmp_path: Path) -> None:
-        ended = self.run(tmp_path, "profile", "-o", "mine.json.gz", "train.py", "-o", "fork", "exit")
+        ended = self.run(tmp_path, "profile", "-o", "out", "train.py", "-o", "fork", "exit")
         assert ended.returncode == 5
         first, *others = ended.stdout.splitlines()
         assert first == "done ['-o', 'fork', 'exit'] None"
         assert sorted(others) == ["1280", "child"]  # the fork ended too, with 5
         assert ended.stderr.count("\n  trace: ") == 1
-        assert sorted(path.name for path in (tmp_path / "profiles").iterdir()) == [
-            "train.flame.html",
-            "train.json",
-        ]
-        assert gpuscope.open(tmp_path / "mine.json.gz").info().data["ranks"][0]["events"] > 10
-
-    def test_profile_into_a_folder(self, tmp_path: Path) -> None:
-        ended = self.run(tmp_path, "profile", "-o", "out", "train.py", "--json")
-        assert (ended.returncode, ended.stdout) == (0, "done ['--json'] None\n")
         assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
             "train.flame.html",
             "train.json",
         ]
+
+    def test_what_is_written_of_a_session(
+        self, session: ProfileSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        write_session(session, tmp_path / "new" / "mine.json.gz", as_json=False)
+        write_session(session, tmp_path / "mine.json", as_json=False)
+        assert session.trace_path is not None
+        plain = session.trace_path.read_bytes()
+        assert gzip.decompress((tmp_path / "new" / "mine.json.gz").read_bytes()) == plain
+        assert (tmp_path / "mine.json").read_bytes() == plain
+        write_session(session, tmp_path / "report.html", as_json=False)
+        assert (tmp_path / "report.html").read_text().lower().startswith("<!doctype html")
+        write_session(session, tmp_path / "numbers", as_json=True)
+        assert capsys.readouterr().out == ""
+        write_session(session, None, as_json=True)
+        printed = json.loads(capsys.readouterr().out)
+        assert printed == json.loads((tmp_path / "numbers").read_text())
+        assert printed["kernels"]
 
     def test_memory(self, tmp_path: Path) -> None:
         ended = self.run(tmp_path, "memory", "--json", "train.py")

@@ -49,7 +49,7 @@ class Broken(torch.nn.Module):
 @pytest.fixture(scope="module")
 def fused() -> CompileReport:
     with torch.no_grad():
-        return TorchCompileAnalyzer(backend="inductor", mode="default").analyze(
+        return TorchCompileAnalyzer(backend="inductor", mode="default", fresh_cache=True).analyze(
             chain, torch.randn(64, 64), warmup=3, iterations=10
         )
 
@@ -72,7 +72,8 @@ def test_times_are_medians_and_the_speedup_their_quotient(fused: CompileReport) 
     # Compiling is part of the first call, running it is not part of compiling.
     assert 0 < fused.compile_time_ms < fused.first_call_ms
     assert sum(fused.phases_ms.values()) == pytest.approx(fused.compile_time_ms)
-    assert {"dynamo", "aot", "inductor"} <= set(fused.phases_ms)
+    assert {"dynamo", "aot", "inductor", "codegen", "kernels"} <= set(fused.phases_ms)
+    assert (fused.cache_hits, fused.cache_misses) == (0, 1), "nothing is taken from earlier runs"
 
 
 def test_outputs_are_compared(fused: CompileReport) -> None:
@@ -189,12 +190,12 @@ def test_a_compiler_that_fails_does_not_end_the_comparison() -> None:
 
 def test_the_log_leaves_torch_as_it_was(tmp_path: Path) -> None:
     logger = logging.getLogger("torch.__trace")
-    before = list(logger.handlers)
+    before = set(logger.handlers)
     with _compile_log.structured_log(tmp_path) as works:
         assert works
         torch._dynamo.reset()
         torch.compile(chain, backend="eager")(torch.ones(2))
-    assert logger.handlers == before
+    assert set(logger.handlers) == before
     assert _compile_log.has_logs(tmp_path)
     frame = _compile_log.read_logs(tmp_path)["frames"][0]
     assert (frame["function"], frame["file"]) == ("chain", __file__)
@@ -234,7 +235,7 @@ def test_a_program_runs_unchanged_and_is_recorded(tmp_path: Path, capfd: pytest.
     assert "inside word" in capfd.readouterr().out
     assert recording.answer is not None
     assert recording.answer.data["breaks"][0]["file"] == str(script)
-    assert "print" in str(recording.answer)
+    assert "Graph breaks" in str(recording.answer)
 
 
 def test_a_program_is_reported_from_the_command_line(tmp_path: Path) -> None:

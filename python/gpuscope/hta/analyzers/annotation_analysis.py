@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
+from gpuscope._lazy import need
+
 from .._events import NONE
 from ..utils.utils import shorten_name
 
@@ -21,7 +23,9 @@ def kernels_with_user_annotations(
 ) -> pd.DataFrame | None:
     """The GPU events of a rank with the annotation on their stream; ``None`` if there are no annotations."""
     events = t.events(rank)
-    annotations = events[events["cat"].eq(_CATEGORY)]
+    # The GPU runs behind: what a step launched may lie under annotations that begin after its end.
+    everything = t.all_events(rank)
+    annotations = everything[everything["cat"].eq(_CATEGORY)]
     if annotations.empty:
         return None
     work = events[events["is_gpu"]]
@@ -39,10 +43,10 @@ def kernels_with_user_annotations(
 
 def _around(annotations: pd.DataFrame, work: pd.DataFrame) -> pd.Series:
     """By index of a GPU event, the annotation on its track that holds its start, the last to begin."""
-    import pandas as pd
+    pandas = need("pandas", "gpuscope.hta")
 
     begun: defaultdict[tuple[int, int], list[tuple[int, int, str]]] = defaultdict(list)
-    ordered = annotations.sort_values("ts_ns", kind="stable")
+    ordered = annotations.sort_values(["ts_ns", "dur_ns"], ascending=[True, False], kind="stable")
     tracks = zip(ordered["pid"], ordered["tid"], strict=True)
     spans = zip(ordered["ts_ns"], ordered["end_ns"], ordered["name"].astype(str), strict=True)
     for track, span in zip(tracks, spans, strict=True):
@@ -60,4 +64,4 @@ def _around(annotations: pd.DataFrame, work: pd.DataFrame) -> pd.Series:
             running = [annotation for annotation in running if annotation[0] > start]
             if running:
                 found[index] = running[-1][1]
-    return pd.Series(found, dtype=object)
+    return pandas.Series(found, dtype=object)

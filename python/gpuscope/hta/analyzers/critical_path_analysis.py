@@ -91,9 +91,7 @@ class CPGraph:
             zip(zip(events["name"].astype(str), events["ts_ns"], strict=True), events.index, strict=True)
         )
         indices = [found.get((stretch["name"], stretch["start_ns"]), -1) for stretch in stretches]
-        rows = events.reindex(indices)
-        # Without it a column of the frame would be a view of what the trace holds.
-        rows = rows[["cat", "pid", "tid", "stream", "is_gpu"]].copy()
+        rows = events[["cat", "pid", "tid", "stream", "is_gpu"]].reindex(indices)
         bounds = [_BOUNDS[_bound(stretch, loading)] for stretch in stretches]
         columns = {
             "event_idx": indices,

@@ -58,11 +58,17 @@ class Trace:
     def load_traces(self, include_last_profiler_step: bool | None = False, **_: object) -> None:
         """Decide whether what the last profiler step launched counts. Reading has been done already."""
         self._drop_last_step = not include_last_profiler_step
+        self._events.clear()
+        self._traces.clear()
         self.is_parsed = True
 
     def parse_traces(self, **_: object) -> None:
         """Keep all steps. Reading has been done already."""
         self.load_traces(include_last_profiler_step=True)
+
+    def align_and_filter_trace(self, include_last_profiler_step: bool | None = False) -> None:
+        """The same as :meth:`load_traces`; times of all ranks count from one start anyway."""
+        self.load_traces(include_last_profiler_step)
 
     def get_ranks(self) -> list[int]:
         """The numbers of the ranks."""
@@ -122,10 +128,15 @@ class Trace:
     @cached_property
     def start_ns(self) -> int:
         """When the first event of any rank began; times of data frames count from here."""
+        return min((first for first in map(self._first_ns, self.get_ranks()) if first is not None), default=0)
+
+    def _first_ns(self, number: int) -> int | None:
+        # One rank after another, so that a job of many ranks is not held in memory for this alone.
+        known = self._all_events.get(number)
+        events = _events.load(self.rank(number)) if known is None else known
         # The profiler's own span begins before anything was recorded.
-        frames = (self.events(number) for number in self.get_ranks())
-        starts = (events.loc[events["cat"].ne("Trace"), "ts_ns"] for events in frames)
-        return min((int(times.min()) for times in starts if len(times)), default=0)
+        times = events.loc[events["cat"].ne("Trace"), "ts_ns"]
+        return int(times.min()) if len(times) else None
 
     @property
     def traces(self) -> dict[int, pd.DataFrame]:
@@ -160,6 +171,11 @@ class Trace:
         events = self.events(number)
         events = events[events["cat"].ne("Trace")]
         return float(events["end_ns"].max() - events["ts_ns"].min()) / 1000 if len(events) else 0.0
+
+    def get_trace_start_unixtime_ns(self, rank: int) -> int:
+        """When the first event of a rank began, in nanoseconds since 1970."""
+        about = self.rank(rank).info().data["ranks"][0]
+        return (self._first_ns(rank) or 0) + (about["base_time_ns"] or 0)
 
     def get_raw_trace_for_one_rank(self, rank: int = 0) -> dict[str, Any]:
         """The file of a rank as it is. A bare array of events becomes the value of ``traceEvents``."""

@@ -76,6 +76,7 @@ impl Phase {
 
 /// Time in each phase.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[expect(clippy::struct_field_names, reason = "every duration is named after its unit")]
 pub struct Times {
     pub dynamo_ns: Ns,
     pub aot_ns: Ns,

@@ -7,11 +7,8 @@ use super::*;
 
 /// A record of the process 42, its payload behind tabs.
 fn record(json: &str, payload: &str) -> String {
-    let mut text = format!("V0401 12:34:56.123456 42 torch/_dynamo/utils.py:7] {json}\n");
-    for line in payload.lines() {
-        text += &format!("\t{line}\n");
-    }
-    text
+    let payload: String = payload.lines().flat_map(|line| ["\t", line, "\n"]).collect();
+    format!("V0401 12:34:56.123456 42 torch/_dynamo/utils.py:7] {json}\n{payload}")
 }
 
 fn event(name: &str, edge: &str, us: i64, id: &str) -> String {

@@ -120,6 +120,7 @@ Examples:
 
 pub(crate) const MEMORY: &str = "\
 Examples:
+  gpuscope memory train.py --epochs 1      runs it and follows what it takes
   gpuscope memory traces/                  recorded with profile_memory=True
   gpuscope memory timeline.raw.json.gz     a file of export_memory_timeline
   gpuscope memory rank0.json.gz --series --csv --table series";
@@ -186,7 +187,7 @@ Examples:
 
 pub(crate) const PROFILE: &str = "\
 Examples:
-  gpuscope profile train.py --epochs 1     runs it under torch.profiler, with Python's package gpuscope
+  gpuscope profile train.py --epochs 1     runs it under torch.profiler
   gpuscope profile -o profile.html train.py
   gpuscope profile trace.json.gz";
 
@@ -198,6 +199,7 @@ Examples:
 
 pub(crate) const COMPILE: &str = "\
 Examples:
+  gpuscope compile train.py --epochs 1     runs it and says what was compiled
   gpuscope compile logs/      after TORCH_TRACE=logs python train.py
   gpuscope compile logs/ -o compile.html
   gpuscope compile logs/ --csv --table breaks";
@@ -226,9 +228,12 @@ Examples:
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsString;
+
     use clap::{CommandFactory, Parser};
 
     use crate::args::Cli;
+    use crate::record;
 
     /// The words of an example as a shell would have them, without its explanation and what a shell does itself.
     fn command(line: &str) -> Vec<String> {
@@ -258,7 +263,10 @@ mod tests {
             let text = shown.get_after_help().unwrap_or_else(|| panic!("{} has none", shown.get_name()));
             for line in text.to_string().lines().skip(1) {
                 assert!(line.chars().count() <= 80, "{line}");
-                assert!(Cli::try_parse_from(command(line)).is_ok(), "{line}");
+                let words = command(line);
+                let program: Vec<OsString> = words.iter().skip(1).map(OsString::from).collect();
+                let understood = record::is_wanted(&program) || Cli::try_parse_from(words).is_ok();
+                assert!(understood, "{line}");
             }
         }
     }

@@ -5,6 +5,7 @@ from typing import Literal, final
 VERSION: str
 
 def main(arguments: Sequence[str | PathLike[str]] | None = None) -> int: ...
+
 @final
 class Table:
     @property
@@ -54,6 +55,10 @@ class Traces:
         self, arguments: Sequence[str], wanted: Literal["tables", "figures"], others: Sequence[Traces] = ...
     ) -> Answered: ...
     def text(
-        self, arguments: Sequence[str], width: int = 100, pictures: bool = False, others: Sequence[Traces] = ...
+        self,
+        arguments: Sequence[str],
+        width: int = 100,
+        pictures: bool = False,
+        others: Sequence[Traces] = ...,
     ) -> tuple[str, int]: ...
     def events(self, rank: int | None = None, arguments: bool = False) -> list[tuple[int, Table]]: ...

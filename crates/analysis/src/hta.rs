@@ -6,7 +6,7 @@
 //! ranks that have GPU work. The rest are the answers of the questions of the same names.
 
 mod advice;
-mod table;
+pub(crate) mod table;
 
 use std::collections::BTreeMap;
 

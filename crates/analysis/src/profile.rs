@@ -5,6 +5,7 @@ use gpuscope_trace::{Ns, View};
 use serde::Serialize;
 
 use crate::Question;
+use crate::hta::table::advice;
 use crate::hta::{Hta, HtaAnswer, TopKernel};
 use crate::memory::{Memory, MemoryAnswer};
 use crate::timeline::{RankTimeline, Timeline};
@@ -54,11 +55,7 @@ impl Tabular for ProfileAnswer {
             .text("kernel_type", "Computation, communication or memory traffic", |k| k.kernel_type.to_owned())
             .text("name", "The kernel", |k| k.name.clone())
             .build();
-        let advice: Vec<(&String, &String)> = self.bottlenecks.iter().zip(&self.recommendations).collect();
-        let advice = Table::of("bottlenecks", "What holds it up", &advice)
-            .text("bottleneck", "What was found", |line| line.0.clone())
-            .text("recommendation", "What to do about it", |line| line.1.clone())
-            .build();
+        let advice = advice("What holds it up", &self.bottlenecks, &self.recommendations);
         vec![ranks, kernels, advice]
     }
 }

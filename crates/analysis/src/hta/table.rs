@@ -39,13 +39,7 @@ impl Tabular for HtaAnswer {
             .text("kernel_type", "Computation, communication or memory traffic", |k| k.kernel_type.to_owned())
             .text("name", "The kernel", |k| k.name.clone())
             .build();
-        let pairs = self.bottlenecks.iter().zip(&self.recommendations);
-        let lines: Vec<(&str, &String)> =
-            pairs.flat_map(|(what, to_do)| [("found", what), ("do", to_do)]).collect();
-        let advice = Table::of("bottlenecks", "What holds the job up", &lines)
-            .text("what", "What was found, or what to do about it", |line| line.0.to_owned())
-            .text("text", "In words", |line| line.1.clone())
-            .build();
+        let advice = advice("What holds the job up", &self.bottlenecks, &self.recommendations);
         let mut tables = vec![ranks, advice, kernels];
         tables.extend(self.kernels.tables().into_iter().filter(|table| table.name == "types"));
         tables.extend(
@@ -53,4 +47,15 @@ impl Tabular for HtaAnswer {
         );
         tables
     }
+}
+
+/// Each finding with what to do about it, a line for each: sentences do not fit beside one another.
+pub(crate) fn advice(title: &str, bottlenecks: &[String], recommendations: &[String]) -> Table {
+    let pairs = bottlenecks.iter().zip(recommendations);
+    let lines: Vec<(&str, &String)> =
+        pairs.flat_map(|(what, to_do)| [("found", what), ("do", to_do)]).collect();
+    Table::of("bottlenecks", title, &lines)
+        .text("what", "What was found, or what to do about it", |line| line.0.to_owned())
+        .text("text", "In words", |line| line.1.clone())
+        .build()
 }

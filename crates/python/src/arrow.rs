@@ -100,9 +100,9 @@ fn field(column: &Column) -> Field {
 
 fn values(values: &Values) -> ArrayRef {
     match values {
-        Values::Int(values) => Arc::new(Int64Array::from_iter(values.iter().copied())),
-        Values::Float(values) => Arc::new(Float64Array::from_iter(values.iter().copied())),
-        Values::Text(values) => Arc::new(StringArray::from_iter(values.iter().map(Option::as_deref))),
+        Values::Int(values) => Arc::new(values.iter().copied().collect::<Int64Array>()),
+        Values::Float(values) => Arc::new(values.iter().copied().collect::<Float64Array>()),
+        Values::Text(values) => Arc::new(values.iter().map(Option::as_deref).collect::<StringArray>()),
     }
 }
 

@@ -13,7 +13,7 @@ use crate::arrow::{Table, described};
 pub(crate) fn table(view: View<'_>, arguments: bool) -> Result<Table, ArrowError> {
     let trace = view.trace;
     let mut columns = Columns { trace, fields: Vec::new(), arrays: Vec::new() };
-    let track = |row: Row| trace.track(row);
+    let place = |row: Row| trace.track(row);
     columns.int("index", Unit::None, "Its place in the file's event array", |row| {
         Some(i64::from(trace.element(row)))
     });
@@ -21,13 +21,13 @@ pub(crate) fn table(view: View<'_>, arguments: bool) -> Result<Table, ArrowError
     columns.words("cat", "Its category as written", |row| Some(trace.tag(row).category));
     columns.int("ts_ns", Unit::TimestampNs, "When it began", |row| Some(trace.start(row)?.0));
     columns.int("dur_ns", Unit::Ns, "How long it took; none for instants", |row| Some(trace.dur(row)?.0));
-    columns.int("pid", Unit::None, "Process, where it is a number", |row| track(row).key.pid.int());
-    columns.int("tid", Unit::None, "Thread, where it is a number", |row| track(row).key.tid.int());
+    columns.int("pid", Unit::None, "Process, where it is a number", |row| place(row).key.pid.int());
+    columns.int("tid", Unit::None, "Thread, where it is a number", |row| place(row).key.tid.int());
     columns.words("process", "Name of the process", |row| process(trace, row));
     columns.words("thread", "Name of the thread", |row| thread(trace, row));
     let is_gpu = |row: Row| trace.class(row).is_gpu();
-    columns.int("device", Unit::None, "Device of GPU events", |row| is_gpu(row).then(|| track(row).device));
-    columns.int("stream", Unit::None, "Stream, where one is named", |row| track(row).stream);
+    columns.int("device", Unit::None, "Device of GPU events", |row| is_gpu(row).then(|| place(row).device));
+    columns.int("stream", Unit::None, "Stream, where one is named", |row| place(row).stream);
     columns.int("correlation", Unit::None, "Number that a launch and its GPU work share", |row| {
         trace.args.int(row, Arg::Correlation)
     });
@@ -68,7 +68,7 @@ struct Columns<'t> {
 
 impl Columns<'_> {
     fn int(&mut self, name: &str, unit: Unit, doc: &str, value: impl Fn(Row) -> Option<i64>) {
-        let array = Int64Array::from_iter(self.trace.rows().map(value));
+        let array: Int64Array = self.trace.rows().map(value).collect();
         self.push(name, unit, doc, Arc::new(array));
     }
 
@@ -87,7 +87,7 @@ impl Columns<'_> {
             }
             places[slot]
         };
-        let keys = Int32Array::from_iter(self.trace.rows().map(|row| word(row).map(&mut place)));
+        let keys: Int32Array = self.trace.rows().map(|row| word(row).map(&mut place)).collect();
         let values = Arc::new(StringArray::from(words));
         self.push(name, Unit::None, doc, Arc::new(DictionaryArray::new(keys, values)));
     }
@@ -119,7 +119,7 @@ impl Columns<'_> {
                 ArgType::Text => self.words(&name, key, |row| args.text(row, arg)),
                 ArgType::Float => {
                     let values = self.trace.rows().map(|row| args.float(row, arg).map(f64::from));
-                    let array = Float64Array::from_iter(values);
+                    let array: Float64Array = values.collect();
                     self.push(&name, Unit::None, key, Arc::new(array));
                 }
                 ArgType::Int | ArgType::Id => self.int(&name, Unit::None, key, |row| args.int(row, arg)),

@@ -85,7 +85,7 @@ impl Traces {
         let read = wait_for(py, move |stop| {
             let run = open.run(stop, rank);
             let found = run.each(|rank, view| (rank, events::table(view, arguments)));
-            found.map_err(|error| Refusal::from(error))
+            found.map_err(Refusal::from)
         })?;
         let tables = read.map_err(|refusal| errors::of(py, &refusal))?.answer;
         let unsound = |error: arrow_schema::ArrowError| PyRuntimeError::new_err(error.to_string());

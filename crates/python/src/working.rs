@@ -37,7 +37,7 @@ pub(crate) fn wait_for<T: Send + 'static>(
         match received {
             Ok(done) => return Ok(done),
             Err(RecvTimeoutError::Timeout) => {
-                py.check_signals().inspect_err(|_| stop.store(true, Ordering::Relaxed))?
+                py.check_signals().inspect_err(|_| stop.store(true, Ordering::Relaxed))?;
             }
             Err(RecvTimeoutError::Disconnected) => return Err(errors::bug(py)),
         }

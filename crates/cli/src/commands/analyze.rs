@@ -229,7 +229,7 @@ fn closing(outcome: &Outcome<AnalyzeAnswer>, report: Report<'_>, paths: &str) ->
         Report::NotAsked => {}
         Report::Written(report) => lines.push(format!("Report: {}", report.display())),
         Report::Unwritable => {
-            lines.push(format!("No report: {REPORT} cannot be written here; name a file with -o"))
+            lines.push(format!("No report: {REPORT} cannot be written here; name a file with -o"));
         }
     }
     lines

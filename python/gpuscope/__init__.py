@@ -18,7 +18,14 @@ from types import ModuleType
 
 from gpuscope._native import VERSION as __version__
 from gpuscope.answer import Answer
-from gpuscope.errors import GpuscopeError, InputError, InternalError, MissingDependency, UsageError
+from gpuscope.errors import (
+    GpuscopeError,
+    InputError,
+    InternalError,
+    MissingDependency,
+    NoSuchName,
+    UsageError,
+)
 from gpuscope.run import Rank, Run, diff, open, open_events
 from gpuscope.table import Column, Table
 from gpuscope.tools import charts, compile_log, demo
@@ -30,6 +37,7 @@ __all__ = [
     "InputError",
     "InternalError",
     "MissingDependency",
+    "NoSuchName",
     "Rank",
     "Run",
     "Table",

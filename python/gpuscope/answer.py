@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from gpuscope import _native
 from gpuscope._lazy import need
-from gpuscope.errors import UsageError
+from gpuscope.errors import NoSuchName, UsageError
 from gpuscope.table import Table
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Answer:
         if name is None:
             return next(iter(self.tables.values()))
         if name not in self.tables:
-            raise KeyError(f"{self.command} has no table {name!r}; it has {', '.join(self.tables)}")
+            raise NoSuchName(f"{self.command} has no table {name!r}; it has {', '.join(self.tables)}")
         return self.tables[name]
 
     def __iter__(self) -> Iterator[Table]:
@@ -185,7 +185,13 @@ def _loads(text: str) -> Any:
 def figures_of(charts: Sequence[_native.Chart]) -> list[plotly.graph_objects.Figure]:
     """Charts as plotly figures."""
     objects = need("plotly.graph_objects", "figures()")
-    return [objects.Figure(_loads(chart.plotly()), skip_invalid=True) for chart in charts]
+    figures = []
+    for chart in charts:
+        figure = objects.Figure(_loads(chart.plotly()), skip_invalid=True)
+        # On pages the title stands above the chart; here the chart stands alone.
+        figure.update_layout(title={"text": chart.title}, margin={"t": 60})
+        figures.append(figure)
+    return figures
 
 
 #: Whether this process has put plotly.js into a notebook.
@@ -193,14 +199,23 @@ _has_plotly = False
 
 
 def _chart(chart: _native.Chart) -> str:
-    """A picture that needs nothing, and that becomes a live plotly chart where scripts may run."""
+    """A picture that needs nothing, and that becomes a live plotly chart of the same size where scripts may run."""
+    import html
+    import re
+
+    picture = chart.svg()
+    size = re.search(r'<svg[^>]*?\bheight="([0-9.]+)"', picture)
+    height = f"{float(size[1]) if size else 360:.0f}px"
     place = f"gpuscope-{os.getpid()}-{next(_ids)}"
     figure = chart.plotly().replace("</", "<\\/")
     live = (
         f"if(window.Plotly){{const e=document.getElementById('{place}');e.replaceChildren();const f={figure};"
     )
+    live += "f.layout.margin={...f.layout.margin,t:36};"
     live += "Plotly.newPlot(e,f.data,f.layout,{responsive:true,displaylogo:false});}"
-    return f"{_library()}<div id='{place}' style='min-height:20em'>{chart.svg()}</div><script>{live}</script>"
+    title = f"<p style='margin:1em 0 0'><b>{html.escape(chart.title)}</b></p>"
+    frame = f"<div id='{place}' style='height:{height};max-width:960px;overflow:hidden'>{picture}</div>"
+    return f"{_library()}{title}{frame}<script>{live}</script>"
 
 
 def _library() -> str:

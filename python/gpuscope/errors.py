@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["GpuscopeError", "InputError", "InternalError", "MissingDependency", "UsageError"]
+__all__ = ["GpuscopeError", "InputError", "InternalError", "MissingDependency", "NoSuchName", "UsageError"]
 
 
 class GpuscopeError(Exception):
@@ -11,6 +11,14 @@ class GpuscopeError(Exception):
 
 class UsageError(GpuscopeError, ValueError):
     """The request was wrong: an argument, a rank that is not there, a file that cannot be written."""
+
+
+class NoSuchName(GpuscopeError, KeyError):
+    """A rank, a table or a column was asked for that is not there; the message says which are."""
+
+    def __str__(self) -> str:
+        """Say it as other errors do: a KeyError would quote it."""
+        return str(self.args[0]) if self.args else ""
 
 
 class InputError(GpuscopeError, OSError):

@@ -10,7 +10,7 @@ from typing import Any
 from gpuscope import _native
 from gpuscope._flags import flags
 from gpuscope.answer import Answer
-from gpuscope.errors import UsageError
+from gpuscope.errors import NoSuchName, UsageError
 from gpuscope.questions import PathName, Questions
 from gpuscope.table import Table
 
@@ -49,7 +49,7 @@ class Run(Questions):
             if rank.number == number:
                 return rank
         there = ", ".join(str(rank.number) for rank in self.ranks)
-        raise KeyError(f"there is no rank {number}; there are {there}")
+        raise NoSuchName(f"there is no rank {number}; there are {there}")
 
     def events(self, *, args: bool = False) -> dict[int, Table]:
         """Every event of each rank; with `args` every argument that gpuscope keeps is a column."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from gpuscope import _native
 from gpuscope._lazy import need
+from gpuscope.errors import NoSuchName
 
 if TYPE_CHECKING:
     import pandas
@@ -97,7 +98,7 @@ class Table:
         """Give the values of one column."""
         columns = self.to_dict()
         if column not in columns:
-            raise KeyError(f"{self.name} has no column {column!r}; it has {', '.join(columns)}")
+            raise NoSuchName(f"{self.name} has no column {column!r}; it has {', '.join(columns)}")
         return columns[column]
 
     def __repr__(self) -> str:
@@ -109,17 +110,37 @@ class Table:
 
         columns = self.columns
         heads = "".join(
-            f'<th title="{html.escape(c.doc, quote=True)}">{html.escape(c.name)}</th>' for c in columns
+            f'<th title="{html.escape(column.doc, quote=True)}" style="text-align:{_side(values)}">'
+            f"{html.escape(column.name)}</th>"
+            for column, values in zip(columns, self.to_dict().values(), strict=True)
         )
         lines = []
         for number, row in enumerate(self):
             if number == _SHOWN:
                 break
-            cells = "".join(f"<td>{html.escape(_shown(value))}</td>" for value in row.values())
+            cells = "".join(_cell(value) for value in row.values())
             lines.append(f"<tr>{cells}</tr>")
         more = f"<p>{len(self) - _SHOWN} more rows</p>" if len(self) > _SHOWN else ""
-        title = f"<caption style='text-align:left'>{html.escape(self.title)}</caption>"
-        return f"<table>{title}<thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>{more}"
+        title = f"<caption style='text-align:left'><b>{html.escape(self.title)}</b></caption>"
+        style = "font-variant-numeric:tabular-nums;border-spacing:1em 0"
+        body = f"<thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody>"
+        return f"<div style='overflow-x:auto;margin-top:1em'><table style='{style}'>{title}{body}</table></div>{more}"
+
+
+def _cell(value: object) -> str:
+    """Names may be longer than any screen: they are cut, and whole where the mouse is."""
+    import html
+
+    shown = html.escape(_shown(value), quote=True)
+    if _side([value]) == "right":
+        return f'<td style="text-align:right">{shown}</td>'
+    cut = "text-align:left;max-width:28em;overflow:hidden;text-overflow:ellipsis;white-space:nowrap"
+    return f'<td style="{cut}" title="{shown}">{shown}</td>'
+
+
+def _side(values: list[Any]) -> str:
+    """Numbers stand below one another by their last digit."""
+    return "right" if any(isinstance(value, int | float) for value in values) else "left"
 
 
 def _shown(value: object) -> str:

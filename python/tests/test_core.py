@@ -260,3 +260,18 @@ def test_runs_of_one_name_and_ranks_of_one_run_are_compared(demo: Path) -> None:
         run.rank(0).diff(small())
     with pytest.raises(gpuscope.UsageError, match="nothing to open"):
         gpuscope.open([])
+
+
+def test_traces_made_of_others_are_not_read_as_ranks(demo: Path, tmp_path: Path) -> None:
+    from gpuscope.hta import TraceAnalysis
+
+    for trace in demo.glob("rank-*"):
+        (tmp_path / trace.name).write_bytes(trace.read_bytes())
+    before = gpuscope.open(tmp_path).temporal().data
+    TraceAnalysis(trace_dir=str(tmp_path)).generate_trace_with_counters(ranks=[0])
+    assert len(list(tmp_path.iterdir())) == 3
+    assert gpuscope.open(tmp_path).temporal().data == before
+    written = next(path for path in tmp_path.iterdir() if "with_counters" in path.name)
+    assert gpuscope.open(written).temporal().data["ranks"] == before["ranks"][:1], (
+        "a path that is named is read"
+    )

@@ -40,7 +40,7 @@ pub(crate) struct Head {
     pub archive: Option<Archive>,
     /// The decompressed text begins like JSON.
     pub json: bool,
-    /// The text is an answer of ours, written beside the traces.
+    /// The text is an answer of ours, or a trace that we made of another, written beside the traces.
     pub answer: bool,
     /// The text is a log of torch.compile.
     pub compile_log: bool,
@@ -48,6 +48,8 @@ pub(crate) struct Head {
 
 /// How every JSON answer begins.
 const ANSWER: &[u8] = b"{\"schema\":\"gpuscope/";
+/// How traces begin that were drawn on: the rank is there already. White space may follow the brace.
+const DERIVED: &[u8] = b"\"gpuscopeDerivedFrom\"";
 
 /// A tar header is one block of this size, its magic at byte 257.
 const BLOCK: usize = 512;
@@ -73,7 +75,9 @@ impl Head {
         let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
         let json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
         let compile_log = torch_trace::is_one(text);
-        Ok(Head { wrapping, archive, json, answer: text.starts_with(ANSWER), compile_log })
+        let is_derived =
+            text.strip_prefix(b"{").is_some_and(|text| text.trim_ascii_start().starts_with(DERIVED));
+        Ok(Head { wrapping, archive, json, answer: text.starts_with(ANSWER) || is_derived, compile_log })
     }
 }
 

@@ -141,7 +141,7 @@ def test_figures_are_plotly_figures(demo: Path) -> None:
 
 def test_a_notebook_shows_tables_and_live_charts(demo: Path) -> None:
     shown = gpuscope.open(demo).temporal()._repr_html_()
-    assert "<table>" in shown and "<svg" in shown and "Plotly.newPlot" in shown
+    assert "<table" in shown and "<svg" in shown and "Plotly.newPlot" in shown
 
 
 def test_errors_name_the_file_and_the_way_out(tmp_path: Path) -> None:

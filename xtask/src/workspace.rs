@@ -39,11 +39,9 @@ impl Workspace {
         folder.join("traces").is_dir().then_some(folder)
     }
 
-    /// Builds the command line as people get it and returns its path. Cargo does nothing if it is built already. The
-    /// native half of the Python package is built with it: both then share their dependencies.
+    /// Builds the command line as people get it and returns its path. Cargo does nothing if it is built already.
     pub(crate) fn release_binary(&self) -> Result<PathBuf> {
-        let packages = ["--package", "gpuscope-cli", "--package", "gpuscope-python"];
-        steps::call(self.cargo().args(["build", "--release"]).args(packages))?;
+        steps::call(self.release_build().args(["--package", "gpuscope-cli", "--bin", "gpuscope"]))?;
         let binary = self.release_folder()?.join(format!("gpuscope{}", std::env::consts::EXE_SUFFIX));
         ensure!(
             binary.is_file(),
@@ -55,10 +53,17 @@ impl Workspace {
 
     /// Builds the program that tells what every question costs (`crates/analysis/examples/cost.rs`).
     pub(crate) fn cost_example(&self) -> Result<PathBuf> {
-        let words = ["build", "--release", "--package", "gpuscope-analysis", "--example", "cost"];
-        steps::call(self.cargo().args(words))?;
+        steps::call(self.release_build().args(["--package", "gpuscope-analysis", "--example", "cost"]))?;
         let example = format!("examples/cost{}", std::env::consts::EXE_SUFFIX);
         Ok(self.release_folder()?.join(example))
+    }
+
+    /// Naming the native half of the Python package builds nothing of it; but then dependencies have the features that it
+    /// asks for, and are compiled once for all.
+    fn release_build(&self) -> Command {
+        let mut command = self.cargo();
+        command.args(["build", "--release", "--package", "gpuscope-python"]);
+        command
     }
 
     fn release_folder(&self) -> Result<PathBuf> {

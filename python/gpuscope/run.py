@@ -51,6 +51,11 @@ class Run(Questions):
         there = ", ".join(str(rank.number) for rank in self.ranks)
         raise NoSuchName(f"there is no rank {number}; there are {there}")
 
+    def load(self) -> Run:
+        """Read all traces now, rather than with the first question; says what cannot be read."""
+        self._traces.load()
+        return self
+
     def events(self, *, args: bool = False) -> dict[int, Table]:
         """Every event of each rank; with `args` every argument that gpuscope keeps is a column."""
         return {rank: Table(native) for rank, native in self._traces.events(None, args)}

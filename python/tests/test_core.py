@@ -176,6 +176,16 @@ def test_traces_are_read_once(demo: Path, tmp_path: Path) -> None:
     assert run.kernels().data
 
 
+def test_loading_is_reading(demo: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "rank-0.json"
+    copy.write_bytes(next(iter(sorted(demo.glob("rank-0*")))).read_bytes())
+    run = gpuscope.open(copy).load()
+    copy.write_text("no longer a trace")
+    assert run.kernels()["kernels"].rows() == gpuscope.open(demo).rank(0).kernels()["kernels"].rows()
+    with pytest.raises(gpuscope.InputError, match=r"rank-0\.json"):
+        gpuscope.open(copy).load()
+
+
 def test_other_threads_run_meanwhile(demo: Path) -> None:
     run = gpuscope.open(demo)
     counted = 0

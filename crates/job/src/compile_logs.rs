@@ -1,6 +1,5 @@
 //! The logs that torch.compile wrote: one file per process, as `TORCH_TRACE=folder` leaves them.
 
-use std::collections::BTreeMap;
 use std::io::{self, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -8,12 +7,11 @@ use std::sync::Arc;
 use gpuscope_analysis::compile::{self, CompileAnswer};
 use gpuscope_formats::torch_trace;
 use gpuscope_trace::compile_log::CompileLog;
-use gpuscope_trace::{Code, Quality};
 
 use crate::error::Error;
 use crate::inputs;
-use crate::run::{InputInfo, Outcome};
-use crate::source::Source;
+use crate::run::{InputInfo, Outcome, same_ranks, unreadable};
+use crate::source::{self, Source};
 
 /// The logs that were named, found in a folder or in an archive.
 #[derive(Debug)]
@@ -42,8 +40,7 @@ impl CompileLogs {
 
     /// Whether a file is one of the inputs: not to be written over.
     pub fn reads(&self, file: &Path) -> bool {
-        let Ok(file) = file.canonicalize() else { return false };
-        self.sources.iter().any(|source| source.is_stored_in(&file))
+        source::reads(&self.sources, file)
     }
 
     /// Reads the logs one after the other, and says what was compiled.
@@ -69,9 +66,9 @@ impl CompileLogs {
         if locals.is_empty() {
             return Err(Error::NoneReadable(failures));
         }
-        let unreadable = |error: &Arc<Error>| Quality::new(Code::UnreadableInput, 1, error.to_string());
-        quality.extend(failures.iter().map(unreadable));
-        quality.extend(duplicates(&inputs));
+        quality.extend(unreadable(&failures));
+        // Each restart of a process leaves a log of its own.
+        quality.extend(same_ranks("logs", inputs.iter()));
         locals.sort_by_key(|(rank, _)| *rank);
         inputs.sort_by_key(|input| input.rank);
         let answer = compile::merge(locals.into_iter().map(|(_, local)| local).collect());
@@ -108,20 +105,4 @@ fn named(source: &Source) -> Option<u32> {
     let (_, rest) = source.base_name().split_once("rank_")?;
     let end = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
     rest[..end].parse().ok()
-}
-
-/// Each restart of a process leaves a log of its own.
-fn duplicates(inputs: &[InputInfo]) -> Vec<Quality> {
-    let mut paths: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
-    for input in inputs {
-        paths.entry(input.rank).or_default().push(&input.path);
-    }
-    let several = paths.into_iter().filter(|(_, paths)| paths.len() > 1);
-    several
-        .map(|(rank, paths)| {
-            let message =
-                format!("{} logs are of rank {rank}, each is answered: {}", paths.len(), paths.join(", "));
-            Quality::new(Code::DuplicateRank, paths.len() as u64, message).of_rank(rank)
-        })
-        .collect()
 }

@@ -1,20 +1,29 @@
 //! Traces that stay in memory from one question to the next, as far as there is room.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use gpuscope_trace::{Index, Trace};
+use gpuscope_trace::{Index, Quality, Trace};
 
-/// One source as questions see it: nearly always one trace, several if the file was merged from several ranks.
+/// One source as questions see it: nearly always one part, several if the file was merged from several ranks.
 #[derive(Debug)]
 pub(crate) struct Prepared {
     pub format: &'static str,
-    pub parts: Vec<(Trace, Index)>,
+    pub parts: Vec<Part>,
+}
+
+/// The trace of one rank, with what questions find out about it and others need not find out again.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    pub trace: Trace,
+    pub index: Index,
+    /// What is wrong with the whole of it.
+    pub quality: OnceLock<Vec<Quality>>,
 }
 
 impl Prepared {
     fn heap_bytes(&self) -> u64 {
-        self.parts.iter().map(|(trace, _)| trace.heap_bytes() as u64).sum()
+        self.parts.iter().map(|part| part.trace.heap_bytes() as u64).sum()
     }
 }
 
@@ -64,15 +73,16 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_not_kept() {
-        let prepared = Arc::new(Prepared { format: "kineto", parts: vec![Default::default()] });
+        let prepared = Arc::new(Prepared { format: "kineto", parts: vec![Part::default()] });
         let room = prepared.heap_bytes() * WITH_INDEX;
         let kept = Kept::new(room);
         kept.keep(0, &prepared);
         kept.keep(0, &prepared);
         assert!(kept.get(0).is_some());
         assert_eq!(kept.lock().used, room);
-        let large = Trace { quality: Vec::new(), readings: Vec::with_capacity(1000), ..Trace::default() };
-        let large = Arc::new(Prepared { format: "kineto", parts: vec![(large, Index::default())] });
+        let trace = Trace { readings: Vec::with_capacity(1000), ..Trace::default() };
+        let large = Prepared { format: "kineto", parts: vec![Part { trace, ..Part::default() }] };
+        let large = Arc::new(large);
         assert!(large.heap_bytes() > room, "the test needs a trace that takes memory");
         kept.keep(1, &large);
         assert!(kept.get(1).is_none());

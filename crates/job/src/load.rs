@@ -39,7 +39,7 @@ pub(crate) fn all<T: Send>(
     sources: &[(usize, &Source)],
     reading: &Reading<'_>,
     prepare: impl Fn(Loaded) -> Prepared + Sync,
-    take: impl Fn(usize, &Prepared) -> T + Sync,
+    take: impl Fn(usize, Arc<Prepared>) -> T + Sync,
 ) -> Vec<Result<T, Error>> {
     let (numbers, sources): (Vec<usize>, Vec<&Source>) = sources.iter().copied().unzip();
     let total = sources.iter().map(|source| source.bytes).sum();
@@ -56,11 +56,10 @@ pub(crate) fn all<T: Send>(
         if reading.stopped() {
             return Err(Error::Stopped);
         }
-        let taken = take(numbers[i], &prepared);
         if let Some(kept) = reading.kept {
             kept.keep(numbers[i], &prepared);
         }
-        Ok(taken)
+        Ok(take(numbers[i], prepared))
     };
     if threads == 1 {
         return (0..sources.len()).map(one).collect();

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::Path;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, OnceLock};
 
 use gpuscope_analysis::{Question, quality};
 use gpuscope_formats::{Loaded, MEMORY_TIMELINE};
@@ -17,11 +17,11 @@ use crate::budget;
 use crate::captures::{self, Capture, Clue};
 use crate::error::Error;
 use crate::inputs;
-use crate::kept::{Kept, Prepared};
+use crate::kept::{Kept, Part, Prepared};
 use crate::load::{self, Progress, Reading};
 use crate::peek;
 use crate::ranks;
-use crate::source::Source;
+use crate::source::{self, Source};
 use crate::unselected;
 
 /// How to find, read and select.
@@ -158,12 +158,39 @@ impl Run {
 
     /// Whether a file is one of the inputs, or an archive that holds one: not to be written over.
     pub fn reads(&self, file: &Path) -> bool {
-        let Ok(file) = file.canonicalize() else { return false };
-        self.sources.iter().any(|source| source.is_stored_in(&file))
+        source::reads(&self.sources, file)
     }
 
     /// Puts a question to every rank and merges the answers.
     pub fn ask<Q: Question>(&self, question: &Q) -> Result<Outcome<Q::Answer>, Error> {
+        let options = &self.options;
+        let (wanted, peeked) = self.sources_of_rank()?;
+        let (found, failures) = self.read(&wanted, |i, read| self.ranks(i, read, question))?;
+        let mut notes: Vec<Quality> = unreadable(&failures).collect();
+        let found = select_capture(found, options.select_capture.as_deref(), &mut notes)?;
+        notes.extend(across_ranks(&found, peeked));
+        let found = select_rank(found, options.rank)?;
+        Ok(outcome(question, found, notes, options.keep_host_only))
+    }
+
+    /// Reads what is not in memory yet and ties GPU work to its launches, for questions to come: a run that is
+    /// [`Run::keeping`] has it then.
+    pub fn load(&self) -> Result<(), Error> {
+        let (wanted, _) = self.sources_of_rank()?;
+        let tie = |part: &Part| {
+            part.index.gpu(&part.trace);
+            part.index.launches(&part.trace);
+        };
+        self.read(&wanted, |_, read| read.parts.iter().map(tie).collect())?;
+        Ok(())
+    }
+
+    /// What was found in the wanted sources, and what could not be read. One that can be read is enough.
+    fn read<T: Send>(
+        &self,
+        wanted: &[usize],
+        take: impl Fn(usize, Arc<Prepared>) -> Vec<T> + Sync,
+    ) -> Result<(Vec<T>, Vec<Arc<Error>>), Error> {
         let options = &self.options;
         let reading = Reading {
             threads: options.threads.unwrap_or_else(default_threads),
@@ -172,32 +199,24 @@ impl Run {
             stop: options.stop.as_deref(),
             kept: self.kept.as_deref(),
         };
-        let (wanted, peeked) = self.sources_of_rank()?;
         let sources: Vec<(usize, &Source)> = wanted.iter().map(|i| (*i, &self.sources[*i])).collect();
-        let prepare = |loaded| self.prepared(loaded);
-        let results = load::all(&sources, &reading, prepare, |i, read| self.ranks(i, read, question));
+        let results = load::all(&sources, &reading, |loaded| self.prepared(loaded), take);
         let mut found = Vec::new();
         let mut failures = self.failures.clone();
         for ((_, source), result) in sources.into_iter().zip(results) {
             match result {
-                Ok(ranks) => found.extend(ranks),
+                Ok(parts) => found.extend(parts),
                 Err(Error::Stopped) => return Err(Error::Stopped),
                 // A file of another kind that lies beside the traces and does not claim to be one.
                 Err(Error::NotATrace { .. }) if source.discovered && !source.looks_like_trace() => {}
                 Err(error) => failures.push(Arc::new(error)),
             }
         }
-        if found.is_empty() && failures.is_empty() {
-            return Err(inputs::no_traces(self.sources[0].folder(), self.sources.len()));
-        } else if found.is_empty() {
-            return Err(Error::NoneReadable(failures));
+        match (found.is_empty(), failures.is_empty()) {
+            (true, true) => Err(inputs::no_traces(self.sources[0].folder(), self.sources.len())),
+            (true, false) => Err(Error::NoneReadable(failures)),
+            (false, _) => Ok((found, failures)),
         }
-        let unreadable = |error: &Arc<Error>| Quality::new(Code::UnreadableInput, 1, error.to_string());
-        let mut notes: Vec<Quality> = failures.iter().map(unreadable).collect();
-        let found = select_capture(found, options.select_capture.as_deref(), &mut notes)?;
-        notes.extend(across_ranks(&found, peeked));
-        let found = select_rank(found, options.rank)?;
-        Ok(outcome(question, found, notes, options.keep_host_only))
     }
 
     /// The sources to read, and all ranks that are there if known without reading. For one rank of many, files
@@ -228,24 +247,35 @@ impl Run {
             Err(whole) => vec![*whole],
             Ok(parts) => parts.into_iter().map(|(_, part)| part).collect(),
         };
-        let index =
-            || Index::new(self.options.rules.clone()).with_step_marker(self.options.step_marker.clone());
-        Prepared { format, parts: traces.into_iter().map(|trace| (trace, index())).collect() }
+        let part = |trace: Trace| {
+            let index = Index::new(self.options.rules.clone());
+            Part {
+                trace,
+                index: index.with_step_marker(self.options.step_marker.clone()),
+                quality: OnceLock::new(),
+            }
+        };
+        Prepared { format, parts: traces.into_iter().map(part).collect() }
     }
 
-    /// What the ranks of one file contribute.
-    fn ranks<Q: Question>(&self, i: usize, read: &Prepared, question: &Q) -> Vec<Rank<Option<Q::Local>>> {
-        read.parts.iter().map(|(trace, index)| self.rank(i, (trace, index), read.format, question)).collect()
+    /// What the ranks of one file contribute. What nobody else keeps is dropped part by part.
+    fn ranks<Q: Question>(&self, i: usize, read: Arc<Prepared>, question: &Q) -> Vec<Rank<Option<Q::Local>>> {
+        let format = read.format;
+        match Arc::try_unwrap(read) {
+            Ok(own) => own.parts.into_iter().map(|part| self.rank(i, &part, format, question)).collect(),
+            Err(kept) => kept.parts.iter().map(|part| self.rank(i, part, format, question)).collect(),
+        }
     }
 
     /// What one rank contributes.
     fn rank<Q: Question>(
         &self,
         i: usize,
-        (trace, index): (&Trace, &Index),
+        part: &Part,
         format: &'static str,
         question: &Q,
     ) -> Rank<Option<Q::Local>> {
+        let Part { trace, index, .. } = part;
         let source = &self.sources[i];
         let distributed = trace.metadata.distributed.as_ref();
         let own = distributed.and_then(|distributed| u32::try_from(distributed.rank?).ok());
@@ -265,7 +295,8 @@ impl Run {
         let mut notes = trace.quality.clone();
         let local = wanted.then(|| {
             let everything = Selection::everything();
-            notes.extend(quality(rank, View { trace, index, selection: &everything }));
+            let faults = || quality(rank, View { trace, index, selection: &everything });
+            notes.extend_from_slice(part.quality.get_or_init(faults));
             let selection = Selection::new(trace, index, &self.options.criteria);
             let view = View { trace, index, selection: &selection };
             notes.extend(unselected::note(view, &self.options.criteria));
@@ -342,20 +373,12 @@ fn other_captures(captures: &[Capture], picked: usize) -> Quality {
 
 /// What only shows when the ranks are seen side by side; `present` are ranks that are there but were not read.
 fn across_ranks<L>(found: &[Rank<L>], mut present: BTreeSet<u32>) -> Vec<Quality> {
-    let mut notes = Vec::new();
-    let mut paths: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
     // A memory timeline lies beside the trace of its rank.
-    for rank in found.iter().filter(|rank| rank.info.format != MEMORY_TIMELINE) {
-        paths.entry(rank.info.rank).or_default().push(&rank.info.path);
-    }
-    for (rank, paths) in paths.iter().filter(|(_, paths)| paths.len() > 1) {
-        let message =
-            format!("{} inputs are of rank {rank}, each is answered: {}", paths.len(), paths.join(", "));
-        notes.push(Quality::new(Code::DuplicateRank, paths.len() as u64, message).of_rank(*rank));
-    }
+    let traces = || found.iter().map(|rank| &rank.info).filter(|info| info.format != MEMORY_TIMELINE);
+    let mut notes = same_ranks("inputs", traces());
     let world =
         found.iter().filter_map(|rank| rank.info.world_size).max().and_then(|n| u64::try_from(n).ok());
-    present.extend(paths.keys());
+    present.extend(traces().map(|info| info.rank));
     let present = present.len() as u64;
     if let Some(world) = world
         && world > present
@@ -364,6 +387,25 @@ fn across_ranks<L>(found: &[Rank<L>], mut present: BTreeSet<u32>) -> Vec<Quality
         notes.push(Quality::new(Code::MissingRanks, world - present, message));
     }
     notes
+}
+
+/// Of several inputs with one rank each is answered, and said so.
+pub(crate) fn same_ranks<'i>(what: &str, inputs: impl Iterator<Item = &'i InputInfo>) -> Vec<Quality> {
+    let mut paths: BTreeMap<u32, Vec<&str>> = BTreeMap::new();
+    for input in inputs {
+        paths.entry(input.rank).or_default().push(&input.path);
+    }
+    let note = |(rank, paths): (u32, Vec<&str>)| {
+        let message =
+            format!("{} {what} are of rank {rank}, each is answered: {}", paths.len(), paths.join(", "));
+        Quality::new(Code::DuplicateRank, paths.len() as u64, message).of_rank(rank)
+    };
+    paths.into_iter().filter(|(_, paths)| paths.len() > 1).map(note).collect()
+}
+
+/// Inputs that could not be read, beside those that could.
+pub(crate) fn unreadable(failures: &[Arc<Error>]) -> impl Iterator<Item = Quality> {
+    failures.iter().map(|error| Quality::new(Code::UnreadableInput, 1, error.to_string()))
 }
 
 fn select_rank<L>(found: Vec<Rank<L>>, wanted: Option<u32>) -> Result<Vec<Rank<L>>, Error> {

@@ -81,6 +81,12 @@ impl Head {
     }
 }
 
+/// Whether a file is one of the sources, or an archive that holds one.
+pub(crate) fn reads(sources: &[Source], file: &Path) -> bool {
+    let Ok(file) = file.canonicalize() else { return false };
+    sources.iter().any(|source| source.is_stored_in(&file))
+}
+
 fn wrapping_of(raw: &[u8]) -> Wrapping {
     match raw {
         [0x1f, 0x8b, ..] => Wrapping::Gzip,

@@ -78,6 +78,13 @@ impl Traces {
         Ok((text, answered.exit))
     }
 
+    /// Reads what is not in memory yet.
+    fn load(&self, py: Python<'_>) -> PyResult<()> {
+        let open = Arc::clone(&self.0);
+        let read = wait_for(py, move |stop| open.run(stop, None).load().map_err(Refusal::from))?;
+        read.map_err(|refusal| errors::of(py, &refusal))
+    }
+
     /// The events of each rank, or of one; with every argument that is kept, if wanted.
     #[pyo3(signature = (rank=None, arguments=false))]
     fn events(&self, py: Python<'_>, rank: Option<u32>, arguments: bool) -> PyResult<Vec<(u32, Table)>> {

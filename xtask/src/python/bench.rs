@@ -20,7 +20,7 @@ const IMPORT_MS: f64 = 50.0;
 const OURS: &str = "\
 import sys, time, gpuscope
 a = time.process_time()
-gpuscope.open(sys.argv[1]).info()
+gpuscope.open(sys.argv[1]).load()
 print(time.process_time() - a)
 ";
 const DROP_IN: &str = "\
@@ -53,7 +53,7 @@ pub(crate) fn run(workspace: &Workspace) -> Result<Outcome> {
     python.install()?;
     let (ours, theirs) = (python.clean_python(), venv::python(&workspace::cache()?)?);
     let cases: [(&str, &Path, &str); 4] = [
-        ("`gpuscope.open(…).info()`", &ours, OURS),
+        ("`gpuscope.open(…).load()`", &ours, OURS),
         ("`gpuscope.hta.TraceAnalysis`, with a temporal breakdown", &ours, DROP_IN),
         ("HTA 0.5.0 `TraceAnalysis`, loading alone", &theirs, HTA),
         ("`import gpuscope`, wall", &ours, IMPORT),

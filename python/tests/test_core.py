@@ -285,3 +285,29 @@ def test_traces_made_of_others_are_not_read_as_ranks(demo: Path, tmp_path: Path)
     assert gpuscope.open(written).temporal().data["ranks"] == before["ranks"][:1], (
         "a path that is named is read"
     )
+
+
+def test_the_memory_of_a_profile_is_the_gpus() -> None:
+    def taken(device: int, ts: int, total: int) -> dict[str, object]:
+        args = {"Device Type": device, "Device Id": 0, "Bytes": total, "Addr": ts, "Total Allocated": total}
+        args["Total Reserved"] = 2 * total
+        return {
+            "ph": "i",
+            "s": "t",
+            "cat": "cpu_instant_event",
+            "name": "[memory]",
+            "pid": 1,
+            "tid": 1,
+            "ts": ts,
+            "args": args,
+        }
+
+    events = [
+        {**KERNEL, "name": "gemm", "ts": 10, "dur": 5},
+        taken(0, 11, 9_000),
+        taken(1, 12, 512),
+        taken(1, 13, 256),
+    ]
+    rank = gpuscope.open_events(events).profile().data["ranks"][0]
+    assert rank["peak_memory_bytes"] == 512, "what the host took is not what people run out of"
+    assert rank["reserved_memory_bytes"] == 1_024 and rank["gpu_ns"] == 5_000

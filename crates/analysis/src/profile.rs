@@ -5,7 +5,7 @@ use gpuscope_trace::{Ns, View};
 use serde::Serialize;
 
 use crate::Question;
-use crate::hta::table::advice;
+use crate::hta::table::{advice, top_kernels};
 use crate::hta::{Hta, HtaAnswer, TopKernel};
 use crate::memory::{Memory, MemoryAnswer};
 use crate::timeline::{RankTimeline, Timeline};
@@ -48,13 +48,7 @@ impl Tabular for ProfileAnswer {
                 r.reserved_memory_bytes
             })
             .build();
-        let kernels = Table::of("kernels", "Largest kernels", &self.kernels)
-            .int("time_ns", Unit::Ns, "Summed time", |k| k.time_ns.0)
-            .float("pct", Unit::Percent, "Of the summed time of all kernels", |k| k.pct)
-            .int("count", Unit::Count, "Launches", |k| k.count as i64)
-            .text("kernel_type", "Computation, communication or memory traffic", |k| k.kernel_type.to_owned())
-            .text("name", "The kernel", |k| k.name.clone())
-            .build();
+        let kernels = top_kernels("kernels", "Largest kernels", &self.kernels);
         let advice = advice("What holds it up", &self.bottlenecks, &self.recommendations);
         vec![ranks, kernels, advice]
     }

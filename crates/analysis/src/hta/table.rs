@@ -2,7 +2,7 @@
 
 use gpuscope_table::{Table, Tabular, Unit};
 
-use super::{HtaAnswer, RankShares, Shares};
+use super::{HtaAnswer, RankShares, Shares, TopKernel};
 
 impl Tabular for HtaAnswer {
     fn tables(&self) -> Vec<Table> {
@@ -32,13 +32,7 @@ impl Tabular for HtaAnswer {
                 r.1.communication_total_pct
             })
             .build();
-        let kernels = Table::of("top_kernels", "Largest kernels of all ranks", &self.top_kernels)
-            .int("time_ns", Unit::Ns, "Summed time", |k| k.time_ns.0)
-            .float("pct", Unit::Percent, "Of the summed time of all kernels", |k| k.pct)
-            .int("count", Unit::Count, "Launches", |k| k.count as i64)
-            .text("kernel_type", "Computation, communication or memory traffic", |k| k.kernel_type.to_owned())
-            .text("name", "The kernel", |k| k.name.clone())
-            .build();
+        let kernels = top_kernels("top_kernels", "Largest kernels of all ranks", &self.top_kernels);
         let advice = advice("What holds the job up", &self.bottlenecks, &self.recommendations);
         let mut tables = vec![ranks, advice, kernels];
         tables.extend(self.kernels.tables().into_iter().filter(|table| table.name == "types"));
@@ -47,6 +41,17 @@ impl Tabular for HtaAnswer {
         );
         tables
     }
+}
+
+/// Names stand at the end: they may be long.
+pub(crate) fn top_kernels(name: &'static str, title: &str, kernels: &[TopKernel]) -> Table {
+    Table::of(name, title, kernels)
+        .int("time_ns", Unit::Ns, "Summed time", |k| k.time_ns.0)
+        .float("pct", Unit::Percent, "Of the summed time of all kernels", |k| k.pct)
+        .int("count", Unit::Count, "Launches", |k| k.count as i64)
+        .text("kernel_type", "Computation, communication or memory traffic", |k| k.kernel_type.to_owned())
+        .text("name", "The kernel", |k| k.name.clone())
+        .build()
 }
 
 /// Each finding with what to do about it, a line for each: sentences do not fit beside one another.

@@ -47,7 +47,7 @@ pub(crate) fn all<T: Send>(
     let threads = reading.threads.clamp(1, sources.len().max(1));
     // A lone file gets the second core for decompression; many files keep all cores busy by themselves.
     let options =
-        ReadOptions { pipelined: sources.len() == 1 && reading.threads > 1, ..ReadOptions::default() };
+        ReadOptions { pipelined: reading.threads > 1 && is_lone_and_large(&sources), ..ReadOptions::default() };
     let one = |i: usize| {
         let prepared = match reading.kept.and_then(|kept| kept.get(numbers[i])) {
             Some(kept) => kept,
@@ -86,6 +86,14 @@ pub(crate) fn all<T: Send>(
         work();
     });
     results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
+}
+
+/// Below this a trace is read in a few hundredths of a second: handing its text from one core to another costs more than a
+/// second thread saves.
+const LARGE: u64 = 2 << 20;
+
+fn is_lone_and_large(sources: &[&Source]) -> bool {
+    matches!(sources, [only] if only.bytes >= LARGE)
 }
 
 fn read(source: &Source, options: ReadOptions, counter: &Counter<'_>) -> Result<Loaded, Error> {

@@ -46,8 +46,10 @@ pub(crate) fn all<T: Send>(
     let counter = Counter { done: AtomicU64::new(0), total, reading };
     let threads = reading.threads.clamp(1, sources.len().max(1));
     // A lone file gets the second core for decompression; many files keep all cores busy by themselves.
-    let options =
-        ReadOptions { pipelined: reading.threads > 1 && is_lone_and_large(&sources), ..ReadOptions::default() };
+    let options = ReadOptions {
+        pipelined: reading.threads > 1 && is_lone_and_large(&sources),
+        ..ReadOptions::default()
+    };
     let one = |i: usize| {
         let prepared = match reading.kept.and_then(|kept| kept.get(numbers[i])) {
             Some(kept) => kept,

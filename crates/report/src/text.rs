@@ -39,6 +39,7 @@ pub(crate) fn heading(column: &Column) -> String {
         Unit::Ns | Unit::TimestampNs => "_ns",
         Unit::Bytes => "_bytes",
         Unit::BytesPerSecond => "_bytes_per_s",
+        Unit::PerSecond => "_per_s",
         Unit::Percent => "_pct",
         Unit::GigabytesPerSecond => "_gb_per_s",
         Unit::Gigaflops => "_gflops",

@@ -11,6 +11,10 @@ pub(crate) const BYTES: [(&str, u64); 5] =
 pub(crate) const RATES: [(&str, u64); 5] =
     [("B/s", 1), ("kB/s", 1_000), ("MB/s", 1_000_000), ("GB/s", 1_000_000_000), ("TB/s", 1_000_000_000_000)];
 
+/// Of something that is counted.
+pub(crate) const COUNT_RATES: [(&str, u64); 4] =
+    [("/s", 1), ("k/s", 1_000), ("M/s", 1_000_000), ("G/s", 1_000_000_000)];
+
 /// A length of time.
 pub fn duration(ns: i64) -> String {
     scaled(ns, &TIMES)
@@ -78,6 +82,7 @@ pub fn int(value: i64, unit: Unit) -> String {
         Unit::Ns => duration(value),
         Unit::Bytes => bytes(value),
         Unit::BytesPerSecond => scaled(value, &RATES),
+        Unit::PerSecond => brief(value as f64, &COUNT_RATES),
         Unit::Count => count(value),
         Unit::GigabytesPerSecond => format!("{value} GB/s"),
         Unit::Gigaflops => flops(value as f64),
@@ -98,6 +103,7 @@ pub fn float(value: f64, unit: Unit) -> String {
         Unit::Ns => format!("{} ns", digits(value)),
         Unit::Bytes => bytes(value.round() as i64),
         Unit::BytesPerSecond => scaled(value.round() as i64, &RATES),
+        Unit::PerSecond => brief(value, &COUNT_RATES),
         Unit::Percent => format!("{value:.1}"),
         Unit::GigabytesPerSecond => format!("{} GB/s", digits(value)),
         Unit::Gigaflops => flops(value),
@@ -109,6 +115,22 @@ pub fn float(value: f64, unit: Unit) -> String {
         | Unit::TimestampNs
         | Unit::Ratio => digits(value),
     }
+}
+
+/// A value and its spread in one unit and with the same places: `1.32 ± 0.11 ms`.
+pub fn plus_minus(value: f64, spread: Option<f64>, unit: Unit) -> String {
+    let Some(spread) = spread else { return float(value, unit) };
+    let sizes: &[(&str, u64)] = match unit {
+        Unit::Ns => &TIMES,
+        Unit::Bytes => &BYTES,
+        Unit::BytesPerSecond => &RATES,
+        Unit::PerSecond => &COUNT_RATES,
+        _ => &[("", 1)],
+    };
+    let (name, size) = unit_of(value.abs(), sizes);
+    let (value, spread) = (value / size as f64, spread / size as f64);
+    let decimals = if value.abs() >= 100.0 { 1 } else { 2 };
+    format!("{value:.decimals$} ± {spread:.decimals$} {name}").trim_end().to_owned()
 }
 
 /// Floating-point operations, given in units of 10^9: `120.9 G`.

@@ -1,10 +1,10 @@
 //! Typed columns with name, unit and doc: the one description of tabular results. Every renderer (terminal,
 //! CSV, Excel, HTML, Parquet, Python) works from this and nothing else.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What the numbers of a column measure; renderers for people scale them, files keep them as they are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// An identifier or a label: never scaled, never summed.
@@ -17,6 +17,8 @@ pub enum Unit {
     Bytes,
     /// Whole bytes, where gigabytes would be too coarse.
     BytesPerSecond,
+    /// How many of something in a second: tokens, samples, steps.
+    PerSecond,
     Percent,
     Ratio,
     GigabytesPerSecond,

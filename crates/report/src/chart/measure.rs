@@ -23,6 +23,7 @@ impl Shown {
             Unit::Ns | Unit::TimestampNs => &units::TIMES,
             Unit::Bytes => &units::BYTES,
             Unit::BytesPerSecond => &units::RATES,
+            Unit::PerSecond => &units::COUNT_RATES,
             // Small counts are read as they are.
             Unit::Count if largest.abs() >= 1e5 => &COUNTS,
             Unit::Percent => return Shown { divisor: 1.0, name: "%" },

@@ -1,0 +1,224 @@
+//! What a run of benchmarks measured, in the shape of `profiling_data.json`: times in milliseconds, keys that we do not
+//! know kept as they are.
+
+use std::path::Path;
+
+use indexmap::IndexMap;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::error::Error;
+use crate::summary::Summary;
+
+/// A whole run: where it was measured, and every configuration in the order of measuring.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    #[serde(default)]
+    pub metadata: Map<String, Value>,
+    pub benchmarks: IndexMap<String, Benchmark>,
+    /// Configurations that ended with an error, and anything else that is in the file.
+    #[serde(flatten)]
+    pub others: Map<String, Value>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Benchmark {
+    #[serde(default)]
+    pub config: Map<String, Value>,
+    pub timing: Timing,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub throughput_tokens_per_sec: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub batch_size: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub seq_len: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub peak_memory_bytes: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bandwidth_bytes_per_s: Option<f64>,
+    /// Every repeat, in the order of measuring; what significance is told from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub samples_ms: Vec<f64>,
+    #[serde(flatten)]
+    pub others: Map<String, Value>,
+}
+
+/// In milliseconds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Timing {
+    pub mean: f64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub std: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub median: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p95: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p99: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ci_low: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ci_high: Option<f64>,
+    #[serde(flatten)]
+    pub others: Map<String, Value>,
+}
+
+/// One file may hold one run, or the two sides of a comparison.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Side {
+    /// What people call it.
+    pub label: String,
+    pub measured: Measured,
+}
+
+#[derive(Deserialize)]
+struct Compared {
+    as_is: Labelled,
+    to_be: Labelled,
+}
+
+#[derive(Deserialize)]
+struct Labelled {
+    label: Option<String>,
+    #[serde(flatten)]
+    measured: Measured,
+}
+
+impl Measured {
+    pub fn read(path: &Path) -> Result<Measured, Error> {
+        Measured::parse(&text(path)?, path)
+    }
+
+    fn parse(text: &str, path: &Path) -> Result<Measured, Error> {
+        let measured: Measured =
+            serde_json::from_str(text).map_err(|source| Error::not_measured(path, source))?;
+        let broken = |(key, benchmark): (&String, &Benchmark)| {
+            (!benchmark.timing.mean.is_finite() || benchmark.timing.mean < 0.0).then(|| key.clone())
+        };
+        match measured.benchmarks.iter().find_map(broken) {
+            Some(key) => Err(Error::NoTime { path: path.display().to_string(), key }),
+            None => Ok(measured),
+        }
+    }
+
+    /// A word of the metadata.
+    pub fn said(&self, key: &str) -> Option<String> {
+        match self.metadata.get(key)? {
+            Value::Null => None,
+            Value::String(text) if text.trim().is_empty() => None,
+            Value::String(text) => Some(text.clone()),
+            other => Some(other.to_string()),
+        }
+    }
+}
+
+/// The sides of a comparison: a file of two sides is two.
+pub fn sides(path: &Path) -> Result<Vec<Side>, Error> {
+    let text = text(path)?;
+    if let Ok(Compared { as_is, to_be }) = serde_json::from_str(&text) {
+        let side = |side: Labelled, otherwise: &str| Side {
+            label: side.label.unwrap_or_else(|| otherwise.to_owned()),
+            measured: side.measured,
+        };
+        return Ok(vec![side(as_is, "AS-IS"), side(to_be, "TO-BE")]);
+    }
+    let measured = Measured::parse(&text, path)?;
+    let label = measured.said("label").unwrap_or_else(|| path.display().to_string());
+    Ok(vec![Side { label, measured }])
+}
+
+fn text(path: &Path) -> Result<String, Error> {
+    std::fs::read_to_string(path)
+        .map_err(|source| Error::Unreadable { path: path.display().to_string(), source })
+}
+
+impl Benchmark {
+    /// In milliseconds, from the samples where they are kept, else as the file says.
+    pub fn deviation(&self) -> Option<f64> {
+        self.timing.std.or_else(|| self.summary().map(|summary| summary.std))
+    }
+
+    pub fn summary(&self) -> Option<Summary> {
+        Summary::of(&self.samples_ms, 0.95)
+    }
+
+    /// The interval of the mean, if the file has it or the samples tell.
+    pub fn interval(&self) -> Option<(f64, f64)> {
+        let told = self.timing.ci_low.zip(self.timing.ci_high);
+        told.or_else(|| self.summary().map(|summary| (summary.ci_low, summary.ci_high)))
+    }
+
+    /// A number of the configuration, under any of its names.
+    pub fn number(&self, names: &[&str]) -> Option<f64> {
+        names.iter().find_map(|name| self.config.get(*name)?.as_f64())
+    }
+
+    pub fn layers(&self) -> Option<f64> {
+        self.number(&["n_layer", "n_layers", "num_layers", "layers"])
+    }
+
+    pub fn heads(&self) -> Option<f64> {
+        self.number(&["n_head", "n_heads", "num_heads", "heads"])
+    }
+
+    pub fn width(&self) -> Option<f64> {
+        self.number(&["n_embd", "d_model", "hidden_size", "width"])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEED: &str = r#"{"metadata": {"timestamp": "2026-01-26T14:27:35.233860", "gpu_name": "NVIDIA GB10",
+        "compute_capability": "12.1", "cuda_version": 13000},
+      "benchmarks": {"gpt_nano": {"config": {"n_layer": 3, "n_head": 3, "n_embd": 48},
+        "timing": {"mean": 1.32, "std": 0.11, "min": 1.24, "max": 1.75, "median": 1.28, "p95": 1.63, "p99": 1.74},
+        "throughput_tokens_per_sec": 193731, "note": "kept"},
+        "a": {"config": {}, "timing": {"mean": 2}}}, "more": [1]}"#;
+
+    #[test]
+    fn the_shape_is_read_and_written_and_nothing_is_lost() {
+        let measured = Measured::parse(SEED, Path::new("x.json")).unwrap();
+        let keys: Vec<&String> = measured.benchmarks.keys().collect();
+        assert_eq!(keys, ["gpt_nano", "a"], "in their order");
+        let nano = &measured.benchmarks["gpt_nano"];
+        assert_eq!(
+            (nano.timing.p99, nano.layers(), nano.throughput_tokens_per_sec),
+            (Some(1.74), Some(3.0), Some(193_731.0))
+        );
+        assert_eq!(measured.said("cuda_version").as_deref(), Some("13000"));
+        let again: Value = serde_json::to_value(&measured).unwrap();
+        let mut first: Value = serde_json::from_str(SEED).unwrap();
+        // Written as the floats that they are.
+        first["benchmarks"]["a"]["timing"]["mean"] = 2.0.into();
+        first["benchmarks"]["gpt_nano"]["throughput_tokens_per_sec"] = 193_731.0.into();
+        assert_eq!(again, first);
+    }
+
+    #[test]
+    fn what_is_no_measured_run_is_said_with_its_place() {
+        let error = |text: &str| Measured::parse(text, Path::new("x.json")).unwrap_err().to_string();
+        assert!(error("[1, 2").starts_with("x.json: expected measured benchmarks"), "{}", error("[1, 2"));
+        assert!(error(r#"{"benchmarks": {"a": {"timing": {}}}}"#).contains("mean"));
+        assert!(error(r#"{"benchmarks": {"a": {"timing": {"mean": -1.0}}}}"#).contains("`a`"));
+    }
+
+    #[test]
+    fn a_file_may_hold_two_sides() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("comparison.json");
+        let side = r#"{"label": "L", "metadata": {}, "benchmarks": {"a": {"timing": {"mean": 1.0}}}}"#;
+        std::fs::write(
+            &path,
+            format!(r#"{{"metadata": {{}}, "as_is": {side}, "to_be": {side}, "comparison": {{}}}}"#),
+        )
+        .unwrap();
+        let both = sides(&path).unwrap();
+        assert_eq!((both.len(), both[1].label.as_str(), both[0].measured.benchmarks.len()), (2, "L", 1));
+    }
+}

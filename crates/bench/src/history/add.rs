@@ -1,0 +1,185 @@
+//! Putting runs in. The same run may be added again and again as it goes on: what is known already stays as it is.
+
+use rusqlite::{TransactionBehavior, named_params, params};
+use serde_json::{Map, Value};
+
+use super::History;
+use crate::data::{Benchmark, Measured};
+use crate::error::Error;
+use crate::metric::Metric;
+use crate::time;
+
+/// A run, as its measurements are to be found again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NewRun {
+    /// Tells runs apart everywhere; adding a run of a known id adds to that run.
+    pub run_id: String,
+    /// Microseconds since 1970, UTC.
+    pub at: i64,
+    pub project: String,
+    pub label: Option<String>,
+    /// `bench` or `trace`.
+    pub source: &'static str,
+    /// What it ran on: runs on other hardware are no baseline.
+    pub device: String,
+    pub revision: Option<String>,
+    pub metadata: Map<String, Value>,
+    pub measurements: Vec<Measurement>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Measurement {
+    pub benchmark: String,
+    pub batch: Option<u64>,
+    pub seq_len: Option<u64>,
+    pub metric: Metric,
+    /// In the metric's unit.
+    pub value: f64,
+    /// How surely it is known.
+    pub interval: Option<(f64, f64)>,
+    pub samples: Vec<f64>,
+    pub config: Map<String, Value>,
+}
+
+/// What adding a run did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Added {
+    /// The run's number in this history.
+    pub run: i64,
+    pub is_new: bool,
+    pub measurements: usize,
+    pub known_already: usize,
+}
+
+const NS_PER_MS: f64 = 1e6;
+
+impl NewRun {
+    /// A run of benchmarks, as a file has it. Without an id of its own it is known by what it says, so that adding a file
+    /// twice adds nothing.
+    pub fn measured(measured: &Measured, project: &str, label: Option<String>) -> NewRun {
+        let at = measured.said("timestamp").and_then(|text| time::micros(&text));
+        let unix = measured.metadata.get("unix_time").and_then(Value::as_f64).map(|s| (s * 1e6) as i64);
+        NewRun {
+            run_id: measured.said("run_id").unwrap_or_else(|| fingerprint(measured)),
+            at: unix.or(at).unwrap_or_else(time::now),
+            project: measured.said("project").unwrap_or_else(|| project.to_owned()),
+            label: label.or_else(|| measured.said("label")),
+            source: "bench",
+            device: measured.said("gpu_name").unwrap_or_else(|| "unknown".to_owned()),
+            revision: measured.said("git_commit"),
+            metadata: measured.metadata.clone(),
+            measurements: measured
+                .benchmarks
+                .iter()
+                .flat_map(|(key, benchmark)| of(key, benchmark))
+                .collect(),
+        }
+    }
+}
+
+/// Every number of one configuration.
+fn of(key: &str, benchmark: &Benchmark) -> Vec<Measurement> {
+    let name = plain_name(key, benchmark);
+    let one = |metric: &str, value: Option<f64>| {
+        let metric = Metric::known(metric)?;
+        Some(Measurement {
+            benchmark: name.clone(),
+            batch: benchmark.batch_size,
+            seq_len: benchmark.seq_len,
+            metric,
+            value: value.filter(|value| value.is_finite())?,
+            interval: None,
+            samples: Vec::new(),
+            config: benchmark.config.clone(),
+        })
+    };
+    let latency = one("latency", Some(benchmark.timing.mean * NS_PER_MS)).map(|latency| Measurement {
+        interval: benchmark.interval().map(|(low, high)| (low * NS_PER_MS, high * NS_PER_MS)),
+        samples: benchmark.samples_ms.iter().map(|ms| ms * NS_PER_MS).collect(),
+        ..latency
+    });
+    let others = [
+        one("throughput", benchmark.throughput_tokens_per_sec),
+        one("peak_memory", benchmark.peak_memory_bytes),
+        one("bandwidth", benchmark.bandwidth_bytes_per_s),
+    ];
+    latency.into_iter().chain(others.into_iter().flatten()).collect()
+}
+
+/// Without the batch and length that a matrix puts behind it: those are columns of their own.
+fn plain_name(key: &str, benchmark: &Benchmark) -> String {
+    let suffix = match (benchmark.batch_size, benchmark.seq_len) {
+        (Some(batch), Some(length)) => format!("_b{batch}_s{length}"),
+        (Some(batch), None) => format!("_b{batch}"),
+        (None, Some(length)) => format!("_s{length}"),
+        (None, None) => return key.to_owned(),
+    };
+    key.strip_suffix(&suffix).unwrap_or(key).to_owned()
+}
+
+/// Of what the file says: FNV-1a over its text.
+fn fingerprint(measured: &Measured) -> String {
+    let text = serde_json::to_string(measured).unwrap_or_default();
+    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    });
+    format!("file-{hash:016x}")
+}
+
+impl History {
+    /// All of it or nothing.
+    pub fn add(&mut self, run: &NewRun) -> Result<Added, Error> {
+        let path = self.path.clone();
+        let failed = |source| super::failed(&path, source);
+        // Asks for the right to write at once: a reader that turns writer may be refused, and would lose its run.
+        let transaction =
+            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let metadata = Value::Object(run.metadata.clone()).to_string();
+        let is_new = transaction
+            .execute(
+                "INSERT INTO runs (run_id, at, project, label, source, device, revision, metadata)
+                 VALUES (:run_id, :at, :project, :label, :source, :device, :revision, :metadata)
+                 ON CONFLICT (run_id) DO NOTHING",
+                named_params! {
+                    ":run_id": run.run_id, ":at": run.at, ":project": run.project, ":label": run.label,
+                    ":source": run.source, ":device": run.device, ":revision": run.revision, ":metadata": metadata,
+                },
+            )
+            .map_err(failed)?
+            == 1;
+        let id: i64 = transaction
+            .query_row("SELECT id FROM runs WHERE run_id = ?1", [&run.run_id], |row| row.get(0))
+            .map_err(failed)?;
+        let mut added = 0;
+        for measurement in &run.measurements {
+            added += insert(&transaction, id, measurement).map_err(failed)?;
+        }
+        transaction.commit().map_err(failed)?;
+        Ok(Added { run: id, is_new, measurements: added, known_already: run.measurements.len() - added })
+    }
+}
+
+fn insert(connection: &rusqlite::Connection, run: i64, measurement: &Measurement) -> rusqlite::Result<usize> {
+    let Measurement { benchmark, metric, value, interval, samples, config, .. } = measurement;
+    let samples: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
+    let unit = serde_json::to_value(metric.unit).ok().and_then(|unit| unit.as_str().map(str::to_owned));
+    let number = |number: Option<u64>| number.and_then(|number| i64::try_from(number).ok()).unwrap_or(0);
+    let mut statement = connection.prepare_cached(
+        "INSERT INTO measurements (run, benchmark, batch, seq_len, metric, unit, better, value, low, high, samples, config)
+         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING",
+    )?;
+    statement.execute(params![
+        run,
+        benchmark,
+        number(measurement.batch),
+        number(measurement.seq_len),
+        metric.name,
+        unit.unwrap_or_default(),
+        metric.better.word(),
+        value,
+        interval.map(|(low, _)| low),
+        interval.map(|(_, high)| high),
+        (!samples.is_empty()).then_some(samples),
+        (!config.is_empty()).then(|| Value::Object(config.clone()).to_string()),
+    ])
+}

@@ -8,7 +8,7 @@
     frame = run.kernels().to_pandas()
 
 Drop-in namespaces for those who come from elsewhere: `gpuscope.hta`, `gpuscope.tracelens`, `gpuscope.profiling`,
-`gpuscope.cupti` and `gpuscope.plots`.
+`gpuscope.cupti` and `gpuscope.plots`. Benchmarks, with how sure they are and how they changed: `gpuscope.bench`.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ __all__ = [
     "open_events",
 ]
 
-_SUBMODULES = frozenset({"cupti", "hta", "plots", "profiling", "tracelens"})
+_SUBMODULES = frozenset({"bench", "cupti", "hta", "plots", "profiling", "tracelens"})
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -4,6 +4,7 @@ from typing import Literal, final
 
 VERSION: str
 
+def summarize(samples: Sequence[float], confidence: float = 0.95) -> dict[str, float]: ...
 def main(arguments: Sequence[str | PathLike[str]] | None = None) -> int: ...
 
 @final

@@ -79,6 +79,8 @@ async function takeOver(chart) {
   await library.newPlot(place, plot.data, dress(plot.layout), {
     responsive: true,
     displaylogo: false,
+    // There is nothing to be done with points that are selected.
+    modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"],
     toImageButtonOptions: { filename: chart.dataset.figure, scale: 2 },
   });
   chart.dataset.live = "true";
@@ -95,6 +97,7 @@ function dress(layout) {
     font: { family: "system-ui, sans-serif", size: 12, color: colors.ink },
     margin: { l: 60, r: 20, t: 30, b: 45 },
     hoverlabel: { align: "left" },
+    modebar: { bgcolor: "rgba(0,0,0,0)", color: colors.soft, activecolor: colors.ink },
     legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, ...layout.legend },
     transition: { duration: 0 },
   };

@@ -1,6 +1,7 @@
 //! What a run of benchmarks measured, in the shape of `profiling_data.json`: times in milliseconds, keys that we do not
 //! know kept as they are.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use indexmap::IndexMap;
@@ -8,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
+use crate::history::{Measurement, RunRow};
 use crate::summary::Summary;
 
 /// A whole run: where it was measured, and every configuration in the order of measuring.
@@ -105,6 +107,36 @@ impl Measured {
         }
     }
 
+    /// A run as the history has it; numbers that are of no benchmark, such as those of traces, are left out.
+    pub fn of_history(row: &RunRow, measurements: &[Measurement]) -> Measured {
+        let mut measured = Measured { metadata: row.metadata.clone(), ..Measured::default() };
+        measured.metadata.entry("gpu_name").or_insert_with(|| row.device.clone().into());
+        let key = |one: &Measurement| {
+            let settings: HashSet<_> = measurements.iter().map(|one| (one.batch, one.seq_len)).collect();
+            let suffix = |letter: char, number: Option<u64>| {
+                number.map_or_else(String::new, |n| format!("_{letter}{n}"))
+            };
+            match settings.len() {
+                0 | 1 => one.benchmark.clone(),
+                _ => format!("{}{}{}", one.benchmark, suffix('b', one.batch), suffix('s', one.seq_len)),
+            }
+        };
+        let times = measurements.iter().filter(|one| one.metric.name == "latency");
+        for one in times {
+            measured.benchmarks.insert(key(one), Benchmark::of_history(one));
+        }
+        for one in measurements {
+            let Some(benchmark) = measured.benchmarks.get_mut(&key(one)) else { continue };
+            match one.metric.name.as_str() {
+                "throughput" => benchmark.throughput_tokens_per_sec = Some(one.value),
+                "peak_memory" => benchmark.peak_memory_bytes = Some(one.value),
+                "bandwidth" => benchmark.bandwidth_bytes_per_s = Some(one.value),
+                _ => {}
+            }
+        }
+        measured
+    }
+
     /// A word of the metadata.
     pub fn said(&self, key: &str) -> Option<String> {
         match self.metadata.get(key)? {
@@ -137,6 +169,34 @@ fn text(path: &Path) -> Result<String, Error> {
 }
 
 impl Benchmark {
+    /// From its latency; in nanoseconds there, in milliseconds here.
+    fn of_history(latency: &Measurement) -> Benchmark {
+        const MS: f64 = 1e-6;
+        let samples_ms: Vec<f64> = latency.samples.iter().map(|ns| ns * MS).collect();
+        let summary = Summary::of(&samples_ms, 0.95);
+        let of = |value: fn(&Summary) -> f64| summary.as_ref().map(value);
+        let timing = Timing {
+            mean: latency.value * MS,
+            std: of(|summary| summary.std),
+            min: of(|summary| summary.min),
+            max: of(|summary| summary.max),
+            median: of(|summary| summary.median),
+            p95: of(|summary| summary.p95),
+            p99: of(|summary| summary.p99),
+            ci_low: latency.interval.map(|(low, _)| low * MS),
+            ci_high: latency.interval.map(|(_, high)| high * MS),
+            others: Map::new(),
+        };
+        Benchmark {
+            config: latency.config.clone(),
+            timing,
+            batch_size: latency.batch,
+            seq_len: latency.seq_len,
+            samples_ms,
+            ..Benchmark::default()
+        }
+    }
+
     /// In milliseconds, from the samples where they are kept, else as the file says.
     pub fn deviation(&self) -> Option<f64> {
         self.timing.std.or_else(|| self.summary().map(|summary| summary.std))

@@ -32,6 +32,19 @@ impl Error {
         Error::NotMeasured { path: path.display().to_string(), source }
     }
 
+    /// The way out.
+    pub fn hint(&self) -> Option<&'static str> {
+        match self {
+            Error::NotMeasured { .. } | Error::NoTime { .. } => {
+                Some("gpuscope bench run writes such files; `history add` also takes traces")
+            }
+            Error::NotAHistory { .. } => Some("name another file with --db"),
+            Error::Newer { .. } => Some("update gpuscope, or name another file with --db"),
+            Error::NoSuchRun { .. } => Some("gpuscope history list names them"),
+            Error::Unreadable { .. } | Error::Database { .. } => None,
+        }
+    }
+
     pub fn is_usage(&self) -> bool {
         matches!(self, Error::NoSuchRun { .. })
     }

@@ -80,7 +80,7 @@ impl Overview {
         let Some(benchmark) = self.measured.benchmarks.get(key) else { return key.to_owned() };
         let latency = units::float(benchmark.timing.mean * NS_PER_MS, Unit::Ns);
         match benchmark.throughput_tokens_per_sec {
-            Some(rate) => format!("{key} ({latency}, {} tokens)", units::float(rate, Unit::PerSecond)),
+            Some(rate) => format!("{key} ({latency}, {})", tokens(rate)),
             None => format!("{key} ({latency})"),
         }
     }
@@ -113,6 +113,11 @@ fn flagged(flags: &serde_json::Map<String, Value>) -> String {
         other => format!("{name}={other}"),
     };
     flags.iter().map(word).collect::<Vec<_>>().join(", ")
+}
+
+/// `192 k tokens/s`
+pub(crate) fn tokens(rate: f64) -> String {
+    units::float(rate, Unit::PerSecond).replace("/s", " tokens/s")
 }
 
 /// `3L, 3H, 48D`, or what else the configuration says.
@@ -165,6 +170,7 @@ impl Tabular for Overview {
             })
             .for_files()
             .float("min_ns", Unit::Ns, "The fastest repeat", |row| ns(row.1.timing.min))
+            .for_files()
             .float("median_ns", Unit::Ns, "Half of the repeats were faster", |row| ns(row.1.timing.median))
             .float("p95_ns", Unit::Ns, "Of a hundred repeats ninety-five were faster", |row| {
                 ns(row.1.timing.p95)
@@ -173,6 +179,7 @@ impl Tabular for Overview {
                 ns(row.1.timing.p99)
             })
             .float("max_ns", Unit::Ns, "The slowest repeat", |row| ns(row.1.timing.max))
+            .for_files()
             .when(any(|benchmark| !benchmark.samples_ms.is_empty()), |table| {
                 table.int("repeats", Unit::Count, "How often it was measured", |row| {
                     Some(row.1.samples_ms.len() as i64).filter(|count| *count > 0)

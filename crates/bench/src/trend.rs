@@ -103,6 +103,7 @@ impl Tabular for Trends {
             .text("metric", "Which number of it", |(trend, _)| trend.series.key.metric.clone())
             .text("since", "The first run of the new level", |(_, change)| named(change.0))
             .text("at", "When that was measured", |(_, change)| time::shown(change.0.at))
+            .for_files()
             .text("from", "The median before", |(trend, change)| trend.shown(change.1.median))
             .text("to", "The median since", |(trend, change)| trend.shown(change.2.median))
             .float("change_pct", Unit::Percent, "By how much", |(_, change)| change.3)

@@ -1,10 +1,12 @@
 //! Every command and flag, in one place: the commands here, what several of them take or what is long in a file each.
 
 mod asked;
+mod bench;
 mod compare;
 mod compile;
 mod files;
 mod flame;
+mod history;
 mod plot;
 mod stacks;
 mod view;
@@ -20,10 +22,14 @@ use crate::examples;
 use crate::parse;
 
 pub(crate) use asked::{Asked, Color, OutputArgs, ReadingArgs, SelectionArgs};
+pub(crate) use bench::{BenchCommand, CompareArgs, GateArgs, ReportArgs};
 pub(crate) use compare::{Against, ChangeArgs};
 pub(crate) use compile::CompileArgs;
 pub(crate) use files::{Added, Convert, Demo, Limit};
 pub(crate) use flame::{FlameArgs, FlameOrder, FlamePaths};
+pub(crate) use history::{
+    AddArgs, Database, HistoryCommand, ListArgs, PruneArgs, ShowArgs, TrendArgs, WantedArgs,
+};
 pub(crate) use plot::PlotArgs;
 pub(crate) use stacks::{FlameFormat, StackArgs, StackWeight};
 pub(crate) use view::ViewArgs;
@@ -271,6 +277,12 @@ pub(crate) enum Command {
     /// What torch.compile compiled, how long it took, where graphs broke and what was fused
     #[command(after_help = examples::COMPILE)]
     Compile(CompileArgs),
+    /// Benchmarks: measure configurations, show them as a dashboard, compare runs, and fail when they got slower
+    #[command(after_help = examples::BENCH, subcommand)]
+    Bench(BenchCommand),
+    /// The history of measured runs, from benchmarks and traces: add, list, show, trends, prune
+    #[command(after_help = examples::HISTORY, subcommand)]
+    History(HistoryCommand),
     /// Write traces anew: cut, with counters, anonymised, or in another compression
     #[command(after_help = examples::CONVERT)]
     Convert(Convert),

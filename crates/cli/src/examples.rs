@@ -204,6 +204,59 @@ Examples:
   gpuscope compile logs/ -o compile.html
   gpuscope compile logs/ --csv --table breaks";
 
+pub(crate) const BENCH: &str = "\
+Examples:
+  gpuscope bench run gpt                           the built-in GPT family, on a GPU or the CPU
+  gpuscope bench report profiling_data.json -o dashboard.html
+  gpuscope bench compare before.json after.json
+  gpuscope bench gate                              exit code 1 if the newest runs got slower";
+
+pub(crate) const BENCH_RUN: &str = "\
+Examples:
+  gpuscope bench run gpt --batch 4 --seq-len 64,128
+  gpuscope bench run bench.toml -o results/data.json
+  gpuscope bench run mymodel:forward --trace";
+
+pub(crate) const BENCH_REPORT: &str = "\
+Examples:
+  gpuscope bench report profiling_data.json                     a table
+  gpuscope bench report profiling_data.json -o dashboard.html   a page to share; .pdf .png .svg .csv .md as well
+  gpuscope bench report latest                                  from the history";
+
+pub(crate) const BENCH_COMPARE: &str = "\
+Examples:
+  gpuscope bench compare before.json after.json
+  gpuscope bench compare main 3f2a91c -o comparison.html        runs of the history, by label and commit";
+
+pub(crate) const BENCH_GATE: &str = "\
+Examples:
+  gpuscope bench gate
+  gpuscope bench gate --metric latency --relative 5%
+  gpuscope bench gate --absolute 0.1ms --markdown gate.md --junit gate.xml";
+
+pub(crate) const HISTORY: &str = "\
+Examples:
+  gpuscope history add profiling_data.json
+  gpuscope history add traces/ --name llama-8b
+  gpuscope history list
+  gpuscope history trend --metric latency -o trend.html";
+
+pub(crate) const HISTORY_ADD: &str = "\
+Examples:
+  gpuscope history add profiling_data.json --label main
+  gpuscope history add traces/ --name llama-8b --commit 3f2a91c
+  gpuscope history add rank0.json.gz --kernel 'flash|gemm'";
+
+pub(crate) const HISTORY_TREND: &str = "\
+Examples:
+  gpuscope history trend
+  gpuscope history trend --benchmark gpt_nano --metric latency -o trend.html";
+
+pub(crate) const HISTORY_PRUNE: &str = "\
+Examples:
+  gpuscope history prune --keep 500
+  gpuscope history prune --older-than 90d --dry-run";
+
 pub(crate) const CONVERT: &str = "\
 Examples:
   gpuscope convert rank0.json.gz -o cut.json.gz --step 10..12

@@ -29,6 +29,9 @@ pub(crate) enum Failure {
     #[error(transparent)]
     Job(#[from] gpuscope_job::Error),
 
+    #[error(transparent)]
+    Bench(#[from] gpuscope_bench::Error),
+
     #[error("{message}")]
     Usage { message: String, hint: Option<String> },
 
@@ -54,7 +57,8 @@ impl Failure {
         match self {
             _ if self.is_broken_pipe() => Exit::DONE,
             Failure::Job(error) if error.is_usage() => Exit::USAGE,
-            Failure::Job(_) | Failure::Unreadable { .. } => Exit::UNREADABLE,
+            Failure::Bench(error) if error.is_usage() => Exit::USAGE,
+            Failure::Job(_) | Failure::Bench(_) | Failure::Unreadable { .. } => Exit::UNREADABLE,
             Failure::Usage { .. } | Failure::Unwritable { .. } | Failure::Output(_) => Exit::USAGE,
         }
     }
@@ -87,6 +91,7 @@ impl Failure {
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
             Failure::Job(error) => error.hint().map(str::to_owned),
+            Failure::Bench(error) => error.hint().map(str::to_owned),
             Failure::Usage { hint, .. } => hint.clone(),
             _ => None,
         }

@@ -9,7 +9,9 @@ use gpuscope_figure::{Figure, Pictured};
 use gpuscope_job::{InputInfo, Outcome};
 use gpuscope_report::chart::svg::{self, Dress};
 use gpuscope_report::terminal::{self, Style};
-use gpuscope_report::{Envelope, Input, Page, columns, csv, html, markdown, parquet, pdf, places, png, xlsx};
+use gpuscope_report::{
+    Envelope, Input, Lead, Page, columns, csv, html, markdown, parquet, pdf, places, png, xlsx,
+};
 use gpuscope_table::{Table, Tabular, Unit};
 use serde::Serialize;
 
@@ -50,6 +52,8 @@ pub(crate) struct Output<'a> {
     /// Tables that hold a course over time point by point are left out: a chart shows it.
     without_points: bool,
     color: Color,
+    /// What comes first in answers that are not about traces.
+    lead: Option<Lead>,
 }
 
 impl<'a> Output<'a> {
@@ -88,7 +92,7 @@ impl<'a> Output<'a> {
         }
         let OutputArgs { explain, color, .. } = *args;
         let table = args.table.as_deref();
-        Ok(Output { format, file, is_folder, explain, table, without_points: false, color })
+        Ok(Output { format, file, is_folder, explain, table, without_points: false, color, lead: None })
     }
 
     /// Whether charts are part of what is written.
@@ -99,6 +103,11 @@ impl<'a> Output<'a> {
 
     pub(crate) fn without_points(self) -> Output<'a> {
         Output { without_points: true, ..self }
+    }
+
+    /// For answers that are not about traces.
+    pub(crate) fn leading(self, lead: Lead) -> Output<'a> {
+        Output { lead: Some(lead), ..self }
     }
 
     /// Refuses to write over a file that is an input.
@@ -190,6 +199,7 @@ impl<'a> Output<'a> {
             quality: &outcome.quality,
             tables: &[],
             figures: &[],
+            lead: None,
         };
         let write = || {
             let mut file = BufWriter::new(File::create(path)?);
@@ -266,6 +276,7 @@ impl<'a> Output<'a> {
             quality: &outcome.quality,
             tables: shown,
             figures,
+            lead: self.lead.as_ref(),
         };
         match self.format {
             Format::Table if only_quality => terminal::write_findings(&page, style, out),

@@ -59,6 +59,25 @@ pub(crate) fn positive(text: &str) -> Result<f64, String> {
     }
 }
 
+/// `3%` or `3`: a share of the whole.
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
+    let number = text.trim().strip_suffix('%').unwrap_or(text).trim_end();
+    positive(number)
+        .map(|percent| percent / 100.0)
+        .map_err(|_| format!("expected a percentage such as 3%, found `{text}`"))
+}
+
+/// Whole days or weeks, in days: `90d`, `12w`.
+pub(crate) fn days(text: &str) -> Result<i64, String> {
+    let wrong = || format!("expected days or weeks such as 90d or 12w, found `{text}`");
+    let (number, size) = match text.trim() {
+        text if text.ends_with('w') => (text.trim_end_matches('w'), 7),
+        text => (text.trim_end_matches('d'), 1),
+    };
+    let number = number.parse::<u32>().map_err(|_| wrong())?;
+    i64::from(number).checked_mul(size).ok_or_else(wrong)
+}
+
 /// An expression and what to multiply with: `nccl.*=0.5`.
 pub(crate) fn scale(text: &str) -> Result<(String, f64), String> {
     let wrong = || format!("expected an expression, `=` and a factor, such as 'nccl.*=0.5', found `{text}`");

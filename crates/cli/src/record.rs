@@ -14,6 +14,9 @@ const COMMANDS: [&str; 3] = ["profile", "memory", "compile"];
 /// ends in `.py`.
 pub(crate) fn is_wanted(arguments: &[OsString]) -> bool {
     let Some((command, rest)) = arguments.split_first() else { return false };
+    if is_bench_run(arguments) {
+        return true;
+    }
     if !COMMANDS.iter().any(|known| command == known) {
         return false;
     }
@@ -40,12 +43,21 @@ pub(crate) fn run(arguments: &[OsString], err: &mut dyn Write) -> Exit {
         Ok(false) => return refuse(err, &python, "has no package gpuscope"),
         Err(error) => return refuse(err, &python, &gpuscope_job::plain(&error)),
     }
-    let status = Command::new(&python).args(["-m", "gpuscope.profiling"]).args(arguments).status();
+    let (module, arguments) = match is_bench_run(arguments) {
+        true => ("gpuscope.bench", &arguments[1..]),
+        false => ("gpuscope.profiling", arguments),
+    };
+    let status = Command::new(&python).args(["-m", module]).args(arguments).status();
     match status {
         // A program that a signal ended has no code: shells say 128 and its number.
         Ok(status) => Exit(status.code().map_or(130, |code| code as u8)),
         Err(error) => refuse(err, &python, &gpuscope_job::plain(&error)),
     }
+}
+
+/// Measuring happens in Python, where the models are.
+fn is_bench_run(arguments: &[OsString]) -> bool {
+    matches!(arguments, [bench, run, ..] if bench == "bench" && run == "run")
 }
 
 fn has_package(python: &OsStr) -> std::io::Result<bool> {
@@ -81,6 +93,7 @@ mod tests {
         assert!(!wanted("memory trace.json"));
         assert!(!wanted("profile -o out.py trace.json"));
         assert!(!wanted("kernels train.py"));
+        assert!(wanted("bench run gpt") && !wanted("bench report run"));
         assert!(!wanted("memory Cargo.toml train.py"), "what is there is read");
     }
 }

@@ -6,6 +6,7 @@ mod answer;
 mod arrow;
 mod errors;
 mod events;
+mod measured;
 mod program;
 mod traces;
 mod working;
@@ -18,6 +19,8 @@ mod _native {
     use super::answer::{Answered, Chart};
     #[pymodule_export]
     use super::arrow::Table;
+    #[pymodule_export]
+    use super::measured::summarize;
     #[pymodule_export]
     use super::program::main;
     #[pymodule_export]

@@ -6,12 +6,14 @@
 mod charts;
 mod findings;
 mod first_screen;
+mod lead;
 mod report;
 mod tables;
 
 use std::io::{self, Write};
 
 use gpuscope_figure::Figure;
+use gpuscope_table::Table;
 
 use crate::page::Page;
 use crate::page_shell::{Script, Shell};
@@ -30,15 +32,19 @@ const SCRIPT: Script = Script(include_str!(concat!(env!("OUT_DIR"), "/report.js"
 pub fn write(page: &Page<'_>, out: impl Write) -> io::Result<()> {
     let title = format!("gpuscope {}", page.command);
     let mut body = Vec::new();
-    write!(
-        body,
-        "<main class=\"column\">\n<h1>{}</h1>\n<p class=\"soft\">{}</p>\n",
-        escaped(&title),
-        escaped(&text::one_line(&page.headline()))
-    )?;
+    match page.lead {
+        Some(lead) => lead::write(lead, page, &mut body)?,
+        None => write!(
+            body,
+            "<main class=\"column\">\n<h1>{}</h1>\n<p class=\"soft\">{}</p>\n",
+            escaped(&title),
+            escaped(&text::one_line(&page.headline()))
+        )?,
+    }
+    let in_panel = |table: &Table| page.lead.is_some_and(|lead| lead.panel == Some(table.name));
     let mut charts = Charts::default();
     charts.write_all(page.figures, &mut body)?;
-    for table in page.shown() {
+    for table in page.shown().filter(|table| !in_panel(table)) {
         writeln!(body, "<h2>{}</h2>", escaped(&text::one_line(&table.title)))?;
         if findings::are_in(table) {
             findings::write(table, page, &mut body)?;
@@ -46,8 +52,10 @@ pub fn write(page: &Page<'_>, out: impl Write) -> io::Result<()> {
             tables::write(table, &mut body)?;
         }
     }
-    quality(page, &mut body)?;
-    inputs(page, &mut body)?;
+    if page.lead.is_none() {
+        quality(page, &mut body)?;
+        inputs(page, &mut body)?;
+    }
     body.extend(b"</main>\n");
     shell(&title, &body, charts, Vec::new()).write(out)
 }

@@ -30,5 +30,5 @@ pub mod units;
 pub mod xlsx;
 
 pub use json::Envelope;
-pub use page::{Input, Page};
+pub use page::{Input, Lead, LeadNumber, Page};
 pub use places::places;

@@ -7,6 +7,9 @@ use crate::text;
 
 pub fn write(page: &Page<'_>, mut out: impl Write) -> io::Result<()> {
     writeln!(out, "# gpuscope {}\n\n{}", page.command, escaped(&page.headline()))?;
+    if let Some(lead) = page.lead.filter(|lead| !lead.verdict.is_empty()) {
+        writeln!(out, "\n**{}**", escaped(&lead.verdict))?;
+    }
     for table in page.shown() {
         writeln!(out, "\n## {}\n", escaped(&table.title))?;
         let headings: Vec<String> =

@@ -17,6 +17,25 @@ pub struct Input {
     pub bytes: u64,
 }
 
+/// What comes first where there are no traces to speak of: measured runs and their history.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Lead {
+    /// What this is about, in a line.
+    pub about: String,
+    /// What to take away.
+    pub verdict: String,
+    pub numbers: Vec<LeadNumber>,
+    /// The table that pages show as a panel: a name and a value in each row.
+    pub panel: Option<&'static str>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeadNumber {
+    pub label: String,
+    pub value: String,
+    pub note: String,
+}
+
 #[derive(Clone, Debug)]
 pub struct Page<'a> {
     pub command: &'a str,
@@ -24,11 +43,15 @@ pub struct Page<'a> {
     pub quality: &'a [Quality],
     pub tables: &'a [Table],
     pub figures: &'a [Figure],
+    pub lead: Option<&'a Lead>,
 }
 
 impl Page<'_> {
     /// One line about the inputs: `rank0.json.gz · rank 0 · 18 221 events · 8.61 MB`.
     pub fn headline(&self) -> String {
+        if let Some(lead) = self.lead {
+            return lead.about.clone();
+        }
         let events = self.inputs.iter().map(|input| input.events).sum::<u64>();
         let bytes = self.inputs.iter().map(|input| input.bytes).sum::<u64>();
         let size = format!("{} events · {}", units::count(events as i64), units::bytes(bytes as i64));

@@ -45,6 +45,9 @@ impl Style {
 
 pub fn write(page: &Page<'_>, style: Style, mut out: impl Write) -> io::Result<()> {
     writeln!(out, "{}", style.paint(DIM, &text::shorten(&text::one_line(&page.headline()), style.width)))?;
+    if let Some(lead) = page.lead.filter(|lead| !lead.verdict.is_empty()) {
+        write_wrapped(&lead.verdict, "", BOLD, style, &mut out)?;
+    }
     for table in page.shown() {
         writeln!(out)?;
         write_table(table, style, &mut out)?;
@@ -210,6 +213,7 @@ mod tests {
             quality: &quality,
             tables: &tables,
             figures: &[],
+            lead: None,
         };
         let mut out = Vec::new();
         write(&page, Style { width, color, pictures: true }, &mut out).unwrap();
@@ -255,8 +259,14 @@ mod tests {
         let rows = ["<script>|alert</script>"];
         let tables =
             [Table::of("t", "T & U", &rows).text("name", "a \"doc\"", |row| (*row).to_owned()).build()];
-        let page =
-            Page { command: "kernels", inputs: Vec::new(), quality: &[], tables: &tables, figures: &[] };
+        let page = Page {
+            command: "kernels",
+            inputs: Vec::new(),
+            quality: &[],
+            tables: &tables,
+            figures: &[],
+            lead: None,
+        };
         let mut out = Vec::new();
         crate::html::write(&page, &mut out).unwrap();
         let html = String::from_utf8(out).unwrap();

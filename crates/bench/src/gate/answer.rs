@@ -188,7 +188,7 @@ fn escaped(text: &str) -> String {
 
 impl Tabular for GateAnswer {
     fn tables(&self) -> Vec<Table> {
-        let table = Table::of("gate", self.verdict(), &self.rows)
+        let table = Table::of("gate", "Numbers", &self.rows)
             .text("verdict", "worse, better, same, or too few runs to tell", |row| {
                 row.judgement.verdict.said().to_owned()
             })
@@ -199,8 +199,8 @@ impl Tabular for GateAnswer {
                 row.shown(row.judgement.newest)
             })
             .float("change_pct", Unit::Percent, "From before to now", |row| row.judgement.change_pct)
-            .float("p", Unit::Ratio, "How likely a change as clear as this is by chance", |row| {
-                row.judgement.p
+            .text("chance", "How likely a change as clear as this is by chance", |row| {
+                row.judgement.p.map(|p| format!("{p:.4}"))
             })
             .text("runs", "Before, and newest", |row| {
                 format!("{} + {}", row.judgement.runs_before, row.judgement.runs_newest)

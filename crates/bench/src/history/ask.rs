@@ -125,7 +125,10 @@ impl History {
             let present = match runs.as_slice() {
                 [] => "are none".to_owned(),
                 [only] => format!("is run {}", only.run),
-                [newest, .., oldest] => format!("are runs {} to {}", oldest.run, newest.run),
+                runs => {
+                    let numbers = || runs.iter().map(|run| run.run);
+                    format!("are runs {} to {}", numbers().min().unwrap_or(0), numbers().max().unwrap_or(0))
+                }
             };
             return Err(Error::NoSuchRun { wanted: wanted.to_owned(), present });
         };

@@ -45,7 +45,7 @@ fn what_is_added_is_found_again() {
         assert_eq!(measurements, run("later", 20, 2.0).measurements);
     }
     let error = history.run("nothing").unwrap_err().to_string();
-    assert_eq!(error, "nothing: no run of that number, id, label or commit; there are runs 2 to 1");
+    assert_eq!(error, "nothing: no run of that number, id, label or commit; there are runs 1 to 2");
     let series = history.series(&Wanted::default()).unwrap();
     assert_eq!((series.len(), series[0].values()), (1, vec![1.0, 2.0]), "the oldest first");
     assert_eq!(series[0].key.what(), "gemm b4");

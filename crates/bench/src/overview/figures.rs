@@ -3,7 +3,7 @@
 use gpuscope_figure::{Axis, Figure, Hue, Panel, Pictured, Series, Unit};
 use gpuscope_report::units;
 
-use super::{NS_PER_MS, Overview, config};
+use super::{NS_PER_MS, Overview, config, tokens};
 use crate::data::Benchmark;
 
 impl Pictured for Overview {
@@ -126,7 +126,7 @@ impl Overview {
 
     fn architecture(&self) -> Figure {
         let panel = |title: &str, hue: Hue, value: fn(&Benchmark) -> Option<f64>| {
-            let bars = Series::bars(title, hue, self.all().map(value).collect());
+            let bars = Series::bars("", hue, self.all().map(value).collect());
             Panel::new(self.names(""), Axis::new("", Unit::Count)).titled(title).with(bars)
         };
         Figure::new(
@@ -161,7 +161,7 @@ impl Overview {
             }
         }
         let said = best.map_or_else(String::new, |(name, rate)| {
-            format!("The most per layer: {name} with {} tokens.", units::float(rate, Unit::PerSecond))
+            format!("The most per layer: {name} with {}.", tokens(rate))
         });
         Figure::new("efficiency", "How much does a layer do?", panel).summary(said)
     }

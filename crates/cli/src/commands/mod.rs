@@ -3,6 +3,7 @@
 mod analyze;
 mod annotations;
 mod bandwidth;
+mod bench;
 mod breakdown;
 mod check;
 mod collectives;
@@ -14,6 +15,7 @@ mod critical_path;
 mod demo;
 mod diff;
 mod flame;
+mod history;
 mod hta;
 mod idle;
 mod inference;
@@ -108,6 +110,8 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         Command::Profile(asked) => profile::run(&asked, console),
         Command::Hta(asked) => hta::run(&asked, console),
         Command::Compile(asked) => compile::run(&asked, console),
+        Command::Bench(asked) => bench::run(&asked, console),
+        Command::History(asked) => history::run(&asked, console),
         Command::Convert(asked) => convert::run(&asked, console),
         Command::Check(asked) => check::run(&asked, console),
         Command::Demo(demo) => demo::run(&demo, console),

@@ -1,6 +1,7 @@
 //! The command line as people and scripts meet it: every test runs whole commands on files in a folder of its own.
 
 mod answers;
+mod bench;
 mod captures;
 mod columns;
 mod compile;

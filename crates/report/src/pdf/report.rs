@@ -23,6 +23,9 @@ pub(super) fn page(page: &Page<'_>) -> Sheets {
     let mut sheets = Sheets::new();
     sheets.heading(&format!("gpuscope {}", page.command), TITLE);
     sheets.paragraph(&page.headline(), Style::SOFT);
+    if let Some(lead) = page.lead.filter(|lead| !lead.verdict.is_empty()) {
+        sheets.paragraph(&lead.verdict, Style::STRONG);
+    }
     for figure in on_paper(page.figures) {
         sheets.figure(figure);
     }
@@ -140,6 +143,13 @@ fn write_section(section: &Section<'_>, sheets: &mut Sheets) {
 
 /// How far the data can be trusted, and what was read.
 fn close(page: &Page<'_>, sheets: &mut Sheets) {
+    if page.lead.is_none() {
+        trust(page, sheets);
+    }
+    sheets.feet(&format!("gpuscope {} · {}", page.command, text::one_line(&page.headline())));
+}
+
+fn trust(page: &Page<'_>, sheets: &mut Sheets) {
     let verdict = page.verdict().unwrap_or_else(|| "nothing to report".to_owned());
     sheets.heading(&format!("Quality of the data: {verdict}"), SECTION);
     for finding in page.findings() {
@@ -152,5 +162,4 @@ fn close(page: &Page<'_>, sheets: &mut Sheets) {
         let said = format!("rank {} · {} · {} · {size}", input.rank, input.path, input.format);
         sheets.paragraph(&said, Style::SOFT);
     }
-    sheets.feet(&format!("gpuscope {} · {}", page.command, text::one_line(&page.headline())));
 }

@@ -146,7 +146,7 @@ fn page<'a>(tables: &'a [Table], figures: &'a [Figure]) -> Page<'a> {
         events: 10,
         bytes: 10,
     };
-    Page { command: "kernels", inputs: vec![input], quality: &[], tables, figures }
+    Page { command: "kernels", inputs: vec![input], quality: &[], tables, figures, lead: None }
 }
 
 /// How far a mark reaches: left, top, right, bottom.

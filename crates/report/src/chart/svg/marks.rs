@@ -131,7 +131,11 @@ fn write_value(
 
 /// Nothing has no unit.
 pub(super) fn plain(value: f64, unit: Unit) -> String {
-    if value == 0.0 { "0".to_owned() } else { units::float(value, unit) }
+    match unit {
+        _ if value == 0.0 => "0".to_owned(),
+        Unit::Count if value.fract() == 0.0 => units::int(value as i64, unit),
+        unit => units::float(value, unit),
+    }
 }
 
 fn draw_whisker(paper: &mut Paper, horizontal: bool, middle: f64, (from, to): (f64, f64)) {

@@ -1,0 +1,200 @@
+//! `gpuscope bench`: measured runs shown, compared and gated. `bench run` itself is in Python, where models are.
+
+use std::path::Path;
+
+use gpuscope_bench::compare::Comparison;
+use gpuscope_bench::data::{self, Measured, Side};
+use gpuscope_bench::gate::{GateAnswer, Policy};
+use gpuscope_bench::overview::Overview;
+use gpuscope_bench::{Error, Metric};
+use gpuscope_job::Outcome;
+use gpuscope_report::{Lead, LeadNumber};
+use gpuscope_table::Unit;
+
+use super::history;
+use crate::Console;
+use crate::args::{BenchCommand, CompareArgs, Database, GateArgs, ReportArgs};
+use crate::exit::{Exit, Failure};
+use crate::output::{Output, unwritable, writable};
+use crate::parse;
+
+pub(crate) fn run(command: &BenchCommand, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    match command {
+        BenchCommand::Run { .. } => Err(Failure::usage(
+            "bench run: measuring needs a Python that has the package",
+            "python -m gpuscope.bench run, or name an interpreter in GPUSCOPE_PYTHON",
+        )),
+        BenchCommand::Report(asked) => report(asked, console),
+        BenchCommand::Compare(asked) => compare(asked, console),
+        BenchCommand::Gate(asked) => gate(asked, console),
+    }
+}
+
+/// An answer that rests on no traces.
+pub(super) fn plain<A>(answer: A) -> Outcome<A> {
+    Outcome { answer, inputs: Vec::new(), quality: Vec::new() }
+}
+
+fn report(asked: &ReportArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    let output = Output::with_charts(&asked.output)?;
+    output.spare(|file| is_same(file, &asked.run))?;
+    let mut sides = sides(&asked.run, &asked.database)?;
+    // Of a comparison, what is to be.
+    let Some(side) = sides.pop() else { return Ok(Exit::DONE) };
+    let overview = Overview::of(side.measured);
+    let count = overview.measured.benchmarks.len();
+    let verdict = match overview.best().first() {
+        Some((_, which)) if count > 1 => format!("The fastest of {count} configurations is {which}."),
+        Some((_, which)) => format!("{which}."),
+        None => "No configuration was measured.".to_owned(),
+    };
+    let number = |(label, which): (&str, String)| {
+        let (name, numbers) = which.split_once(" (").unwrap_or((&which, ""));
+        let (value, rest) =
+            numbers.trim_end_matches(')').split_once(", ").unwrap_or((numbers.trim_end_matches(')'), ""));
+        let note = if rest.is_empty() { name.to_owned() } else { format!("{name} · {rest}") };
+        LeadNumber { label: label.to_owned(), value: value.to_owned(), note }
+    };
+    let lead = Lead {
+        about: format!("{} · {}", asked.run, overview.title()),
+        verdict,
+        numbers: overview.best().into_iter().map(number).collect(),
+        panel: Some("system"),
+    };
+    output.leading(lead).write_drawn("bench report", &plain(overview), console)?;
+    Ok(Exit::DONE)
+}
+
+fn compare(asked: &CompareArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    let output = Output::with_charts(&asked.output)?;
+    output.spare(|file| asked.runs.iter().any(|run| is_same(file, run)))?;
+    let mut all = Vec::new();
+    for run in &asked.runs {
+        all.extend(sides(run, &asked.database)?);
+    }
+    if all.len() < 2 {
+        return Err(Failure::usage(
+            format!("{}: a comparison takes two runs or more", asked.runs.join(" ")),
+            "gpuscope bench compare before.json after.json",
+        ));
+    }
+    let comparison = Comparison::of(&all);
+    let number = |side: &String| {
+        let rows: Vec<f64> =
+            comparison.rows.iter().filter(|row| row.side == *side).filter_map(|row| row.speedup).collect();
+        let most = rows.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        let least = rows.iter().copied().fold(f64::INFINITY, f64::min);
+        let mean = (rows.iter().map(|ratio| ratio.ln()).sum::<f64>() / rows.len().max(1) as f64).exp();
+        (!rows.is_empty()).then(|| LeadNumber {
+            label: format!("{side} beside {}", comparison.sides[0]),
+            value: format!("{mean:.2} ×"),
+            note: if rows.len() == 1 { String::new() } else { format!("from {least:.2} × to {most:.2} ×") },
+        })
+    };
+    let lead = Lead {
+        about: comparison.sides.join(" · "),
+        verdict: comparison.verdict.clone(),
+        numbers: comparison.sides.iter().skip(1).filter_map(number).collect(),
+        panel: None,
+    };
+    output.leading(lead).write_drawn("bench compare", &plain(comparison), console)?;
+    Ok(Exit::DONE)
+}
+
+fn gate(asked: &GateArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    let output = Output::new(&asked.output)?;
+    for file in asked.markdown.iter().chain(&asked.junit) {
+        writable(file, false)?;
+    }
+    let least = asked.absolute.iter().map(|text| least_change(text)).collect::<Result<Vec<_>, _>>()?;
+    let history = history::existing(&asked.database)?;
+    let series = match &history {
+        Some(history) => history.series(&history::wanted(&asked.wanted))?,
+        None => Vec::new(),
+    };
+    if series.is_empty() {
+        return Err(Failure::usage(
+            format!("{}: no run of the history is meant", history::path(&asked.database).display()),
+            "gpuscope history list shows what there is; gpuscope bench run and gpuscope history add add to it",
+        ));
+    }
+    let policy = Policy {
+        relative: asked.relative,
+        level: asked.significance,
+        newest: asked.newest.into(),
+        ..Policy::default()
+    };
+    let answer = GateAnswer::of(&series, &policy, |metric| {
+        let told = least.iter().rev().find(|least| least.is_about(metric));
+        told.map_or_else(|| metric.least_change(), |least| least.value)
+    });
+    if let Some(file) = &asked.markdown {
+        std::fs::write(file, answer.markdown()).map_err(|source| unwritable(file, source))?;
+    }
+    if let Some(file) = &asked.junit {
+        std::fs::write(file, answer.junit()).map_err(|source| unwritable(file, source))?;
+    }
+    let exit = if answer.failed { Exit::FOUND } else { Exit::DONE };
+    let verdict = answer.verdict();
+    if answer.failed && asked.output.output.is_some() {
+        writeln!(console.out, "failed: {verdict}")?;
+    }
+    let lead =
+        Lead { about: history::path(&asked.database).display().to_string(), verdict, ..Lead::default() };
+    output.leading(lead).write("bench gate", &plain(answer), console)?;
+    Ok(exit)
+}
+
+/// What does not matter, of one metric or of all times.
+#[derive(Debug)]
+struct Least {
+    metric: Option<String>,
+    value: f64,
+}
+
+impl Least {
+    fn is_about(&self, metric: &Metric) -> bool {
+        match &self.metric {
+            Some(name) => *name == metric.name,
+            None => metric.unit == Unit::Ns,
+        }
+    }
+}
+
+fn least_change(text: &str) -> Result<Least, Failure> {
+    let wrong = |message: String| {
+        Failure::usage(
+            format!("--absolute {text}: {message}"),
+            "a time such as 0.1ms, or METRIC=VALUE such as peak_memory=64MiB or idle_share=1",
+        )
+    };
+    let Some((name, value)) = text.rsplit_once('=') else {
+        return Ok(Least { metric: None, value: parse::time(text).map_err(wrong)? as f64 });
+    };
+    let value = match Metric::known(name).map(|metric| metric.unit) {
+        Some(Unit::Ns) => parse::time(value).map(|ns| ns as f64),
+        Some(Unit::Bytes) => parse::size(value).map(|bytes| bytes as f64),
+        _ => parse::positive(value.trim_end_matches('%')),
+    };
+    Ok(Least { metric: Some(name.to_owned()), value: value.map_err(wrong)? })
+}
+
+fn is_same(file: &Path, run: &str) -> bool {
+    let both = file.canonicalize().ok().zip(Path::new(run).canonicalize().ok());
+    both.is_some_and(|(file, run)| file == run)
+}
+
+/// A file if there is one of that name, else a run of the history.
+fn sides(run: &str, database: &Database) -> Result<Vec<Side>, Failure> {
+    let path = Path::new(run);
+    if path.exists() || run.ends_with(".json") {
+        return Ok(data::sides(path)?);
+    }
+    let Some(history) = history::existing(database)? else {
+        let present = format!("is no history at {}", history::path(database).display());
+        return Err(Error::NoSuchRun { wanted: run.to_owned(), present }.into());
+    };
+    let (row, measurements) = history.run(run)?;
+    let label = row.label.clone().unwrap_or_else(|| format!("run {}", row.run));
+    Ok(vec![Side { label, measured: Measured::of_history(&row, &measurements) }])
+}

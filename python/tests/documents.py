@@ -27,6 +27,8 @@ NAMES = {
     r"core\.profiling": "gpuscope.profiling",
     r"TraceLens(?= import)": "gpuscope.tracelens",
     r"\bhta\.trace_analysis": "gpuscope.hta.trace_analysis",
+    r"(?<=from )visualize_performance(?= import)": "gpuscope.visualize_performance",
+    r"uv run python (visualize_\w+)\.py": r"python -m gpuscope.\1",
 }
 
 _QUOTED = re.compile(r'"([\d.]+)"')

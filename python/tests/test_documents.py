@@ -33,22 +33,20 @@ class Instead(NamedTuple):
     ran: str
 
 
-DASHBOARDS = "the benchmark dashboards, which are not built yet"
-COMPARED = "examples/compare_runs.py: two runs compared, drawn, and kept as HTML and JSON"
+TORCH = "torch; without it the command says so"
+NSIGHT = "Nsight; without it the script says so"
 
-#: The blocks that need what a machine without a GPU, or gpuscope of today, does not have.
+#: The blocks that need what a machine without a GPU, without torch or without Nsight does not have.
 STAND_INS = {
     "000.1": Instead("an NVIDIA GPU with CUPTI", "the block, on a stand-in for cupti-python's module"),
     "000.3": Instead("an NVIDIA GPU with CUPTI", "the block, on a stand-in for cupti-python's module"),
     "001.17": Instead("a dashboard that serves", "what each of its paths names, asked of a run, as JSON"),
-    "002.1": Instead(DASHBOARDS, COMPARED),
-    "002.2": Instead(DASHBOARDS, COMPARED),
-    "002.5": Instead(DASHBOARDS, COMPARED + "; the data can be used again"),
-    "002.7": Instead(DASHBOARDS + ", and Nsight", COMPARED),
-    "002.8": Instead(DASHBOARDS + ", and Nsight", COMPARED + "; its kernels listed"),
-    "002.10": Instead(DASHBOARDS, "the block, with a stand-in for PerformanceDashboard that reads the file"),
-    "002.11": Instead(DASHBOARDS, COMPARED),
-    "002.12": Instead(DASHBOARDS, COMPARED),
+    "002.1": Instead(TORCH, "what needs no torch here, all of it in tests/live"),
+    "002.2": Instead(TORCH, "all of it in tests/live"),
+    "002.8": Instead(
+        f"{TORCH}; {NSIGHT}; nsys-ui", "what needs neither here, what needs torch in tests/live"
+    ),
+    "002.11": Instead(TORCH, "what needs no torch here, all of it in tests/live"),
 }
 
 

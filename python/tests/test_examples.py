@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-WITH_TORCH = {"example_usage.py", "profiling_examples.py"}
+WITH_TORCH = {"bench_example.py", "bench_gpt.toml", "example_usage.py", "profiling_examples.py"}
 HERE = {"compare_runs.py", "gpu_timeline.py", "kernel_breakdown_demo.ipynb"}
 
 

@@ -41,7 +41,7 @@ class Limits:
     max_repeats: int = 1000
     precision: float = 0.02
     confidence: float = 0.95
-    time_limit_s: float = 60.0
+    time_limit_s: float = 20.0
 
     def __post_init__(self) -> None:
         """Refuse what cannot be meant."""

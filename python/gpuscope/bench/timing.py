@@ -88,7 +88,7 @@ def measure(
     max_repeats: int = 1000,
     precision: float = 0.02,
     confidence: float = 0.95,
-    time_limit_s: float = 60.0,
+    time_limit_s: float = 20.0,
     clock: Clock | None = None,
     watcher: Watcher | None = None,
 ) -> Measurement:

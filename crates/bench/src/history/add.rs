@@ -77,6 +77,17 @@ impl NewRun {
     }
 }
 
+impl NewRun {
+    /// One side of a comparison: what is said of it is not said of the other.
+    pub fn only_of(&mut self, side: &str) {
+        self.run_id = format!("{} {side}", self.run_id);
+        self.label.get_or_insert_with(|| side.to_owned());
+        for measurement in &mut self.measurements {
+            measurement.benchmark = format!("{side}: {}", measurement.benchmark);
+        }
+    }
+}
+
 /// Every number of one configuration.
 fn of(key: &str, benchmark: &Benchmark) -> Vec<Measurement> {
     let name = plain_name(key, benchmark);

@@ -1,10 +1,12 @@
 //! `gpuscope bench`: measured runs shown, compared and gated. `bench run` itself is in Python, where models are.
 
+use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
 use gpuscope_bench::compare::Comparison;
 use gpuscope_bench::data::{self, Measured, Side};
 use gpuscope_bench::gate::{GateAnswer, Policy};
+use gpuscope_bench::history::Series;
 use gpuscope_bench::overview::Overview;
 use gpuscope_bench::{Error, Metric};
 use gpuscope_job::Outcome;
@@ -109,7 +111,7 @@ fn gate(asked: &GateArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let least = asked.absolute.iter().map(|text| least_change(text)).collect::<Result<Vec<_>, _>>()?;
     let history = history::existing(&asked.database)?;
     let series = match &history {
-        Some(history) => history.series(&history::wanted(&asked.wanted))?,
+        Some(history) => still_measured(history.series(&history::wanted(&asked.wanted))?),
         None => Vec::new(),
     };
     if series.is_empty() {
@@ -143,6 +145,21 @@ fn gate(asked: &GateArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
         Lead { about: history::path(&asked.database).display().to_string(), verdict, ..Lead::default() };
     output.leading(lead).write("bench gate", &plain(answer), console)?;
     Ok(exit)
+}
+
+/// Without numbers that nobody measures any more: they would be judged by their last runs for ever.
+fn still_measured(mut series: Vec<Series>) -> Vec<Series> {
+    const LATELY: usize = 20;
+    let mut newest: HashMap<String, BTreeSet<(i64, i64)>> = HashMap::new();
+    for one in &series {
+        let runs = newest.entry(one.key.project.clone()).or_default();
+        runs.extend(one.points.iter().map(|point| (point.at, point.run)));
+    }
+    series.retain(|one| {
+        let lately = newest.get(&one.key.project).and_then(|runs| runs.iter().rev().take(LATELY).last());
+        one.points.last().map(|point| (point.at, point.run)) >= lately.copied()
+    });
+    series
 }
 
 /// What does not matter, of one metric or of all times.

@@ -70,11 +70,16 @@ fn add(asked: &AddArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
     // Read first: what cannot be read leaves no history behind.
     let mut runs = Vec::new();
     for file in measured {
-        for side in data::sides(Path::new(file))? {
-            let label = asked.label.clone();
-            let run = NewRun::measured(&side.measured, &project, label);
-            let revision = asked.commit.clone().or(run.revision);
-            runs.push((file.clone(), NewRun { revision, ..run }));
+        let sides = data::sides(Path::new(file))?;
+        let is_comparison = sides.len() > 1;
+        for side in sides {
+            let mut run = NewRun::measured(&side.measured, &project, asked.label.clone());
+            if is_comparison {
+                run.only_of(&side.label);
+            }
+            run.revision = asked.commit.clone().or(run.revision);
+            run.project = asked.project.clone().unwrap_or(run.project);
+            runs.push((file.clone(), run));
         }
     }
     if !traces.is_empty() {

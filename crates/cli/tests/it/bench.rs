@@ -151,6 +151,43 @@ fn the_gate_lets_pass_what_is_as_before_and_waits_for_enough_runs() {
 }
 
 #[test]
+fn what_nobody_measures_any_more_is_not_judged() {
+    let folder = Folder::new();
+    history(&folder, &[(20, 1.0), (5, 1.2)]);
+    assert_eq!(folder.run(&["bench", "gate", "--db", "@history.db"]).exit, 1);
+    // The same project goes on with another benchmark.
+    let mut add = vec!["history".to_owned(), "add".to_owned(), "--db".to_owned(), "@history.db".to_owned()];
+    for nth in 100..120 {
+        let other = measured(&format!("other{nth}"), nth, 1.0).replace("gpt_", "bert_");
+        folder.write(&format!("other{nth}.json"), other);
+        add.push(format!("@other{nth}.json"));
+    }
+    assert_eq!(folder.run(&add.iter().map(String::as_str).collect::<Vec<_>>()).exit, 0);
+    let passed = folder.run(&["bench", "gate", "--db", "@history.db"]);
+    assert_eq!((passed.exit, passed.out.contains("gpt_nano")), (0, false), "{}", passed.out);
+}
+
+#[test]
+fn the_sides_of_a_comparison_are_two_courses() {
+    let folder = Folder::new();
+    let side = |label: &str, mean| {
+        let mut side: Value = serde_json::from_str(&measured("both", 0, mean)).unwrap();
+        side["label"] = label.into();
+        side
+    };
+    let both =
+        json!({"metadata": {}, "as_is": side("AS-IS", 2.0), "to_be": side("TO-BE", 1.0), "comparison": {}});
+    folder.write("comparison.json", both.to_string());
+    let add = ["history", "add", "@comparison.json", "--db", "@history.db", "--project", "mine"];
+    assert_eq!(folder.run(&add).exit, 0);
+    let trends =
+        data(&folder.run(&["history", "trend", "--db", "@history.db", "--project", "mine", "--json"]));
+    let names: Vec<&str> =
+        trends["trends"].as_array().unwrap().iter().filter_map(|row| row["benchmark"].as_str()).collect();
+    assert!(names.contains(&"AS-IS: gpt_nano") && names.contains(&"TO-BE: gpt_nano"), "{names:?}");
+}
+
+#[test]
 fn runs_are_listed_shown_and_forgotten() {
     let folder = Folder::new();
     history(&folder, &[(4, 1.0)]);

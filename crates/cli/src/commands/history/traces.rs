@@ -134,7 +134,11 @@ fn scalars(answer: &AnalyzeAnswer) -> Vec<(String, f64)> {
         ("busy_share", Some(100.0 - step.idle_pct)),
         ("peak_memory", peak.map(|bytes| bytes as f64)),
     ];
-    let named = numbers.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    // Without GPU work there is nothing to take a share of.
+    let on_gpu = answer.breakdown.ranks.iter().any(|rank| rank.total.total_ns > Ns::ZERO);
+    let of_steps = ["step_time", "step_time_p99", "peak_memory"];
+    let numbers = numbers.into_iter().filter(|(name, _)| on_gpu || of_steps.contains(name));
+    let named = numbers.filter_map(|(name, value)| Some((name.to_owned(), value?)));
     let kernels = answer
         .top_kernels
         .iter()

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { after, before, describe, test } from "node:test";
 
-import { Browser, Folder, drawn, gpuscope } from "./support.mjs";
+import { Browser, Folder, drawn, gpuscope, live } from "./support.mjs";
 
 describe("the report", () => {
   const folder = new Folder();
@@ -288,12 +288,6 @@ describe("the report", () => {
     });
   });
 });
-
-/** Brings a chart into sight, where plotly takes it over. */
-async function live(page, chart) {
-  await chart.evaluate((chart) => chart.scrollIntoView({ block: "center" }));
-  await page.waitForFunction((chart) => chart.dataset.live === "true", await chart.elementHandle());
-}
 
 /** Contrast of texts with the page, in the page. */
 function contrasts() {

@@ -158,3 +158,9 @@ export function covered(spans) {
   }
   return sum;
 }
+
+/** Brings a chart into sight, where plotly takes it over. */
+export async function live(page, chart) {
+  await chart.evaluate((chart) => chart.scrollIntoView({ block: "center" }));
+  await page.waitForFunction((chart) => chart.dataset.live === "true", await chart.elementHandle());
+}

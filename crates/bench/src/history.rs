@@ -1,4 +1,4 @@
-//! The history of measured runs: one SQLite file, safe to be killed while writing and to be written by several at once.
+//! The history of measured runs: one `SQLite` file, safe to be killed while writing and to be written by several at once.
 //!
 //! A run is a row with the place it was measured; a measurement is one number of it (a benchmark's latency, a kernel's
 //! time), with its samples where they are known. Everything that is added at once is one transaction.
@@ -14,11 +14,11 @@ use rusqlite::{Connection, OpenFlags};
 
 use crate::error::Error;
 
-pub use add::{Added, Measurement, NewRun};
+pub use add::{Added, Measurement, NewRun, fingerprint};
 pub use ask::{Kept, Point, RunRow, Series, SeriesKey, Wanted};
 
 /// How long a writer waits for another.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Debug)]
 pub struct History {

@@ -49,7 +49,9 @@ pub(crate) fn ranks(values: &[f64]) -> Vec<f64> {
     let mut first = 0;
     for same in order.chunk_by(|&a, &b| values[a].total_cmp(&values[b]).is_eq()) {
         let rank = first as f64 + (same.len() + 1) as f64 / 2.0;
-        same.iter().for_each(|&i| ranks[i] = rank);
+        for &i in same {
+            ranks[i] = rank;
+        }
         first += same.len();
     }
     ranks

@@ -43,9 +43,10 @@ pub(crate) fn run(arguments: &[OsString], err: &mut dyn Write) -> Exit {
         Ok(false) => return refuse(err, &python, "has no package gpuscope"),
         Err(error) => return refuse(err, &python, &gpuscope_job::plain(&error)),
     }
-    let (module, arguments) = match is_bench_run(arguments) {
-        true => ("gpuscope.bench", &arguments[1..]),
-        false => ("gpuscope.profiling", arguments),
+    let (module, arguments) = if is_bench_run(arguments) {
+        ("gpuscope.bench", &arguments[1..])
+    } else {
+        ("gpuscope.profiling", arguments)
     };
     let status = Command::new(&python).args(["-m", module]).args(arguments).status();
     match status {

@@ -14,6 +14,8 @@ from documents import Block, blocks
 
 pytest.importorskip("torch", reason="LIVE TESTS SKIPPED: torch is not installed")
 
+pytest_plugins = ["document_fixtures"]
+
 REPOSITORY = Path(__file__).parents[3]
 #: The document's commands take minutes; a few repeats show that they work.
 QUICK = ["--warmup", "1", "--min-repeats", "3", "--max-repeats", "3"]

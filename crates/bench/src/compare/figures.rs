@@ -4,6 +4,9 @@ use gpuscope_figure::{Axis, Figure, Hue, Panel, Pictured, Series, Unit};
 
 use super::{Compared, Comparison, in_words};
 
+/// A value, and from where to where it reaches.
+type Reaching = (f64, (f64, f64));
+
 impl Pictured for Comparison {
     fn figures(&self) -> Vec<Figure> {
         let latency = self.sides_beside("time", Unit::Ns, |row| {
@@ -41,12 +44,7 @@ impl Comparison {
         self.rows.iter().find(|row| row.benchmark == benchmark && row.side == side)
     }
 
-    fn sides_beside(
-        &self,
-        axis: &str,
-        unit: Unit,
-        value: fn(&Compared) -> Option<(f64, (f64, f64))>,
-    ) -> Panel {
+    fn sides_beside(&self, axis: &str, unit: Unit, value: fn(&Compared) -> Option<Reaching>) -> Panel {
         let names = self.names();
         let mut panel =
             Panel::new(Axis::categories("configuration", names.iter().copied()), Axis::new(axis, unit));
@@ -68,14 +66,15 @@ impl Comparison {
         for (i, side) in self.sides.iter().enumerate().skip(1) {
             let rows: Vec<_> = names.iter().map(|name| self.row(name, side)).collect();
             let bars = rows.iter().map(|row| row.and_then(|row| row.speedup)).collect();
-            let reach = |row: &Option<&Compared>| {
+            let reach = |row: Option<&Compared>| {
                 let known = row.and_then(|row| row.speedup_low.zip(row.speedup_high));
                 known.unwrap_or_else(|| {
                     row.and_then(|row| row.speedup).map_or((0.0, 0.0), |speedup| (speedup, speedup))
                 })
             };
             let notes = rows.iter().map(|row| row.and_then(in_words).unwrap_or_default()).collect();
-            let bars = Series::bars(side.clone(), hue(i), bars).reaching(rows.iter().map(reach).collect());
+            let bars =
+                Series::bars(side.clone(), hue(i), bars).reaching(rows.iter().copied().map(reach).collect());
             panel = panel.with(bars.noted(notes));
         }
         panel

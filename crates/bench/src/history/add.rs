@@ -60,7 +60,7 @@ impl NewRun {
         let at = measured.said("timestamp").and_then(|text| time::micros(&text));
         let unix = measured.metadata.get("unix_time").and_then(Value::as_f64).map(|s| (s * 1e6) as i64);
         NewRun {
-            run_id: measured.said("run_id").unwrap_or_else(|| fingerprint(measured)),
+            run_id: measured.said("run_id").unwrap_or_else(|| named(measured)),
             at: unix.or(at).unwrap_or_else(time::now),
             project: measured.said("project").unwrap_or_else(|| project.to_owned()),
             label: label.or_else(|| measured.said("label")),
@@ -128,13 +128,17 @@ fn plain_name(key: &str, benchmark: &Benchmark) -> String {
     key.strip_suffix(&suffix).unwrap_or(key).to_owned()
 }
 
-/// Of what the file says: FNV-1a over its text.
-fn fingerprint(measured: &Measured) -> String {
-    let text = serde_json::to_string(measured).unwrap_or_default();
+/// By what it says.
+fn named(measured: &Measured) -> String {
+    format!("file-{}", fingerprint(&serde_json::to_string(measured).unwrap_or_default()))
+}
+
+/// A short name for a text: FNV-1a over its bytes.
+pub fn fingerprint(text: &str) -> String {
     let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    format!("file-{hash:016x}")
+    format!("{hash:016x}")
 }
 
 impl History {

@@ -7,7 +7,7 @@ use rusqlite::{Connection, TransactionBehavior};
 use super::failed;
 use crate::error::Error;
 
-/// Marks a file as ours, as SQLite lets programs do: "GSCP".
+/// Marks a file as ours, as `SQLite` lets programs do: "GSCP".
 const APPLICATION: i64 = 0x4753_4350;
 
 /// Each makes the next version out of the one before; what has been released never changes.

@@ -31,7 +31,7 @@ pub(crate) enum BenchCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct ReportArgs {
-    /// profiling_data.json as `bench run` writes it, or a run of the history: its number, id, label, commit, or `latest`
+    /// `profiling_data.json` as `bench run` writes it, or a run of the history: its number, id, label, commit, or `latest`
     #[arg(value_name = "DATA|RUN")]
     pub run: String,
     #[command(flatten)]
@@ -42,7 +42,7 @@ pub(crate) struct ReportArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct CompareArgs {
-    /// Files or runs of the history, the first being what the others are compared with; one comparison_data.json is two
+    /// Files or runs of the history, the first being what the others are compared with; one `comparison_data.json` is two
     #[arg(value_name = "DATA|RUN", required = true)]
     pub runs: Vec<String>,
     #[command(flatten)]
@@ -69,7 +69,7 @@ pub(crate) struct GateArgs {
     /// Also a summary in Markdown, for a comment or the summary of a job
     #[arg(long, value_name = "FILE")]
     pub markdown: Option<PathBuf>,
-    /// Also a JUnit file, for CI systems that show tests
+    /// Also a `JUnit` file, for CI systems that show tests
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
     #[command(flatten)]

@@ -28,7 +28,7 @@ pub(crate) enum HistoryCommand {
 /// Where the history is.
 #[derive(Debug, Args)]
 pub(crate) struct Database {
-    /// The history's file [default: $GPUSCOPE_DB, or gpuscope/history.db where the system keeps users' data]
+    /// The history's file [default: `$GPUSCOPE_DB`, or gpuscope/history.db where the system keeps users' data]
     #[arg(long = "db", value_name = "FILE")]
     pub path: Option<PathBuf>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct WantedArgs {
     /// Only this benchmark
     #[arg(long, value_name = "NAME")]
     pub benchmark: Option<String>,
-    /// Only this metric: latency, throughput, peak_memory, step_time, idle_share, kernel_time:NAME, …
+    /// Only this metric: `latency`, `throughput`, `peak_memory`, `step_time`, `idle_share`, `kernel_time:NAME`, …
     #[arg(long, value_name = "NAME")]
     pub metric: Option<String>,
     /// Only runs on this GPU
@@ -59,7 +59,7 @@ pub(crate) struct WantedArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct AddArgs {
-    /// profiling_data.json files, each a run; or traces (files, folders, globs), which together are one run
+    /// `profiling_data.json` files, each a run; or traces (files, folders, globs), which together are one run
     #[arg(required = true, value_name = "DATA|TRACE", value_parser = NonEmptyStringValueParser::new())]
     pub inputs: Vec<String>,
     /// What the numbers of traces are called [default: the name of the file or folder]

@@ -156,7 +156,8 @@ fn still_measured(mut series: Vec<Series>) -> Vec<Series> {
         runs.extend(one.points.iter().map(|point| (point.at, point.run)));
     }
     series.retain(|one| {
-        let lately = newest.get(&one.key.project).and_then(|runs| runs.iter().rev().take(LATELY).last());
+        let lately =
+            newest.get(&one.key.project).and_then(|runs| runs.iter().rev().nth(LATELY.min(runs.len()) - 1));
         one.points.last().map(|point| (point.at, point.run)) >= lately.copied()
     });
     series
@@ -204,7 +205,7 @@ fn is_same(file: &Path, run: &str) -> bool {
 /// A file if there is one of that name, else a run of the history.
 fn sides(run: &str, database: &Database) -> Result<Vec<Side>, Failure> {
     let path = Path::new(run);
-    if path.exists() || run.ends_with(".json") {
+    if path.exists() || path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) {
         return Ok(data::sides(path)?);
     }
     let Some(history) = history::existing(database)? else {

@@ -7,7 +7,7 @@ use gpuscope_analysis::analyze::AnalyzeAnswer;
 use gpuscope_analysis::info::InfoAnswer;
 use gpuscope_analysis::kernels::KernelsAnswer;
 use gpuscope_analysis::{Analyze, Info, Kernels, Question};
-use gpuscope_bench::history::{Measurement, NewRun};
+use gpuscope_bench::history::{self, Measurement, NewRun};
 use gpuscope_bench::{KERNEL_TIME, Metric, time};
 use gpuscope_job::{Outcome, Run};
 use gpuscope_trace::Ns;
@@ -173,15 +173,13 @@ fn stem(trace: &str) -> String {
 
 /// The same files with the same options are the same run: adding them again adds nothing.
 fn fingerprint(paths: &[&str], asked: &AddArgs) -> String {
-    let mut text = format!("{:?} {:?}", asked.name, asked.selection);
-    for path in paths {
+    let file = |path: &&str| {
         let about = std::fs::metadata(path).ok();
         let changed = about.as_ref().and_then(|about| about.modified().ok()?.duration_since(UNIX_EPOCH).ok());
         let full = Path::new(path).canonicalize().unwrap_or_default();
-        text += &format!(" {} {:?} {:?}", full.display(), about.map(|about| about.len()), changed);
-    }
-    let hash = text.bytes().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-    });
-    format!("trace-{hash:016x}")
+        format!("{} {:?} {changed:?}", full.display(), about.map(|about| about.len()))
+    };
+    let files: Vec<String> = paths.iter().map(file).collect();
+    let said = format!("{:?} {:?} {files:?}", asked.name, asked.selection);
+    format!("trace-{}", history::fingerprint(&said))
 }

@@ -23,6 +23,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gpuscope.bench.answers import add_to_history, compare, gate, report, runs, trend
     from gpuscope.bench.dashboards import ComparisonDashboard, PerformanceDashboard
     from gpuscope.bench.family import GPT_CONFIGS
     from gpuscope.bench.runner import run
@@ -35,13 +36,25 @@ __all__ = [
     "Measurement",
     "PerformanceDashboard",
     "Spec",
+    "add_to_history",
     "benchmark",
+    "compare",
+    "gate",
     "load_spec",
     "measure",
+    "report",
     "run",
+    "runs",
+    "trend",
 ]
 
 _HOME = {
+    "trend": "answers",
+    "runs": "answers",
+    "report": "answers",
+    "gate": "answers",
+    "compare": "answers",
+    "add_to_history": "answers",
     "GPT_CONFIGS": "family",
     "ComparisonDashboard": "dashboards",
     "Measurement": "timing",

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpuscope.bench import _commands, _options
+from gpuscope.bench import _commands, _options, answers
 from gpuscope.bench.progress import Progress
 from gpuscope.bench.runner import Results, run_spec
 from gpuscope.bench.spec import load_spec
@@ -147,7 +147,7 @@ def _interrupted(results: Results) -> str:
 def _conclude(results: Results, *, quiet: bool) -> int:
     path = results.path
     if path is not None and results.data["benchmarks"] and not quiet:
-        _commands.print_answer(_commands.report(path))
+        _commands.print_answer(answers.report(path))
         print(f"results: {path}", file=sys.stderr)
     if results.failures:
         return EXIT_FAILURES

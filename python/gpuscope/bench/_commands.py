@@ -7,24 +7,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from gpuscope import _native
 from gpuscope.answer import Answer
 from gpuscope.errors import GpuscopeError
 from gpuscope.tools import _command
-
-
-def report(file: Path) -> Answer:
-    """The answer of ``gpuscope bench report FILE``."""
-    return _answer(["bench", "report", os.fspath(file)])
-
-
-def comparison(*files: Path) -> Answer:
-    """The answer of ``gpuscope bench compare FILE ...``."""
-    return _answer(["bench", "compare", *map(os.fspath, files)])
-
-
-def _answer(words: list[str]) -> Answer:
-    return Answer(_native.Traces.of_text(b"[]", "bench", []), words)
 
 
 def print_answer(answer: Answer) -> None:

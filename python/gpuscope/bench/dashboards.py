@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from gpuscope.answer import Answer
-from gpuscope.bench import _commands
+from gpuscope.bench import _commands, answers
 from gpuscope.bench._files import read_results, write_json
 from gpuscope.bench.family import GPT_CONFIGS, key_of, name_of
 from gpuscope.bench.limits import LimitOptions, Limits, nearest
@@ -135,7 +135,7 @@ class PerformanceDashboard(_Dashboard):
         return self.data
 
     def _answer(self, file: Path) -> Answer:
-        return _commands.report(file)
+        return answers.report(file)
 
 
 class ComparisonDashboard(_Dashboard):
@@ -192,4 +192,4 @@ class ComparisonDashboard(_Dashboard):
         return self.data
 
     def _answer(self, file: Path) -> Answer:
-        return _commands.comparison(file)
+        return answers.compare(file)

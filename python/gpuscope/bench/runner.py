@@ -176,6 +176,8 @@ def _measured(
     entry["peak_memory_bytes"], entry["memory_source"] = peak.size, peak.source
     if spec.trace and results.path is not None:
         _add_trace(entry, prepared, case, results.path.parent, progress)
+    if prepared.bytes_moved is not None and measured.mean_ms > 0:
+        entry["bandwidth_bytes_per_s"] = prepared.bytes_moved / (measured.mean_ms / 1e3)
     if prepared.parameters is not None:
         entry["parameters"] = prepared.parameters
     return entry, measured

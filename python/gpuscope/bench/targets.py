@@ -46,6 +46,8 @@ class Prepared:
     work: Work
     parameters: int | None = None
     """How many numbers the model has learned, if it says so."""
+    bytes_moved: int | None = None
+    """How much memory one call reads and writes, if it says so."""
     peak: Callable[[], Peak] | None = None
     """The peak of the memory, where the work knows it better than this process does."""
 
@@ -119,8 +121,13 @@ class FunctionTarget:
         result = call()
         if not callable(result):
             return Prepared(call)
-        parameters = getattr(result, "parameters", None)
-        return Prepared(result, parameters if isinstance(parameters, int) else None)
+        return Prepared(result, _number(result, "parameters"), _number(result, "bytes_moved"))
+
+
+def _number(work: Any, name: str) -> int | None:
+    """What the work says of itself; methods of that name say something else."""
+    value = getattr(work, name, None)
+    return value if isinstance(value, int) else None
 
 
 @dataclass

@@ -10,11 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import summary_stand_in
 
 import gpuscope
-
-summary_stand_in.install()
 
 HERE = Path(__file__).parent
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -29,14 +26,13 @@ def no_gpu_libraries(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def start() -> Start:
-    """Start a Python whose package can summarise, in a process of its own."""
+    """Start a Python with the package, in a process of its own."""
 
     def begin(code: str, *words: str | Path, cwd: Path, **options: Any) -> subprocess.Popen[str]:
         package = str(Path(gpuscope.__file__).parent.parent)
         path = os.pathsep.join(filter(None, [str(HERE), package, os.environ.get("PYTHONPATH")]))
-        first = "import summary_stand_in; summary_stand_in.install()\n"
         return subprocess.Popen(
-            [sys.executable, "-c", first + code, *map(str, words)],
+            [sys.executable, "-c", code, *map(str, words)],
             cwd=cwd,
             env={**os.environ, "PYTHONPATH": path},
             stdout=subprocess.PIPE,

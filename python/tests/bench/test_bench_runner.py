@@ -66,6 +66,21 @@ def test_results_have_the_shape_of_the_document(tmp_path: Path) -> None:
     assert [path.name for path in path.parent.iterdir()] == ["profiling_data.json"]
 
 
+def test_work_may_say_how_large_it_is() -> None:
+    class Copies:
+        parameters = 12
+        bytes_moved = 4_000_000
+
+        def __call__(self) -> None: ...
+
+    @benchmark()
+    def copies() -> Copies:
+        return Copies()
+
+    (entry,) = run(copies, clock=PlantedClock([2.0]))["benchmarks"].values()
+    assert (entry["parameters"], entry["bandwidth_bytes_per_s"]) == (12, 2e9)
+
+
 def test_without_a_file_nothing_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert set(planted(configs=["a"])["benchmarks"]) == {"a"}

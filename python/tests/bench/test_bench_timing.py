@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import math
 
+import independent_summary
 import pytest
-import summary_stand_in
 from stand_ins import PlantedClock
 
 from gpuscope.bench import Measurement, measure
@@ -179,7 +179,13 @@ def test_the_summary_is_what_it_is_by_hand() -> None:
         "ci_low": 4 - 2.776445 * math.sqrt(2.5),
         "ci_high": 4 + 2.776445 * math.sqrt(2.5),
     }
-    assert summary_stand_in.summarize(samples) == pytest.approx(expected, rel=1e-6)
+    assert independent_summary.summarize(samples) == pytest.approx(expected, rel=1e-6)
     assert summarize(samples, 0.95) == pytest.approx(expected, rel=1e-6)
-    wide = summary_stand_in.summarize(samples, 0.99)
+    wide = independent_summary.summarize(samples, 0.99)
     assert summarize(samples, 0.99)["ci_high"] == pytest.approx(wide["ci_high"], rel=1e-6)
+
+
+@pytest.mark.parametrize("count", [2, 3, 17, 200])
+def test_the_summary_agrees_with_another_way_to_it(count: int) -> None:
+    samples = [1.0 + 0.3 * math.sin(7.0 * i) + 0.01 * i for i in range(count)]
+    assert summarize(samples, 0.9) == pytest.approx(independent_summary.summarize(samples, 0.9), rel=1e-6)

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::support::{Folder, Ran};
 
 /// A run in the shape of `profiling_data.json`; samples lie evenly around the mean.
-fn measured(run: &str, nth: u64, mean_ms: f64) -> String {
+pub(crate) fn measured(run: &str, nth: u64, mean_ms: f64) -> String {
     let samples: Vec<f64> = (0..20).map(|i| mean_ms * (0.98 + 0.002 * f64::from(i))).collect();
     let benchmark = |scale: f64| {
         let samples: Vec<f64> = samples.iter().map(|sample| sample * scale).collect();

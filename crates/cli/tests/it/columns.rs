@@ -24,7 +24,8 @@ This file is generated: `cargo xtask columns` writes it anew.
 ";
 
 /// Commands that show no tables, or are asked with arguments of their own.
-const WITHOUT: [&str; 6] = ["convert", "demo", "plot", "view", "completions", "limits"];
+const WITHOUT: [&str; 9] =
+    ["convert", "demo", "plot", "view", "completions", "limits", "bench run", "history add", "history prune"];
 
 /// Jobs that together have something for every table.
 fn jobs() -> Folder {
@@ -39,6 +40,11 @@ fn jobs() -> Folder {
         .launched_at(1_000..2_000);
     folder.write("serve/rank0.json", serving.to_json());
     folder.write("logs/rank0.log", crate::compile::log());
+    for (nth, mean) in [(1, 1.0), (2, 2.0)] {
+        folder.write(&format!("run{nth}.json"), crate::bench::measured(&format!("run{nth}"), nth, mean));
+    }
+    let add = ["history", "add", "@run1.json", "@run2.json", "--db", "@history.db", "--project", "p"];
+    assert_eq!(folder.run(&add).exit, 0);
     folder
 }
 
@@ -58,17 +64,33 @@ fn asked(command: &str) -> Vec<Vec<&str>> {
         "annotations" => vec![vec!["annotations", "@job", "--kernels"]],
         "critical-path" => vec![vec!["critical-path", "@job", "--rank", "0"]],
         "compile" => vec![vec!["compile", "@logs"]],
+        "bench report" => vec![vec!["bench", "report", "@run1.json"]],
+        "bench compare" => vec![vec!["bench", "compare", "@run1.json", "@run2.json"]],
+        "bench gate" => vec![vec!["bench", "gate", "--db", "@history.db", "--project", "p"]],
+        "history show" => vec![vec!["history", "show", "latest", "--db", "@history.db"]],
+        "history list" => vec![vec!["history", "list", "--db", "@history.db", "--project", "p"]],
+        "history trend" => vec![vec!["history", "trend", "--db", "@history.db", "--project", "p"]],
         _ => ["@job", "@some", "@serve"].map(|traces| vec![command, traces]).to_vec(),
     }
+}
+
+/// Every command that shows tables: `kernels`, `bench report`.
+fn commands() -> Vec<String> {
+    let named = |command: &clap::Command| {
+        let name = command.get_name().to_owned();
+        let below: Vec<String> =
+            command.get_subcommands().map(|below| format!("{name} {}", below.get_name())).collect();
+        if below.is_empty() { vec![name] } else { below }
+    };
+    let all: Vec<String> = gpuscope_cli::command().get_subcommands().flat_map(named).collect();
+    all.into_iter().filter(|name| !WITHOUT.contains(&name.as_str())).collect()
 }
 
 fn document() -> String {
     let folder = jobs();
     let mut text = HEAD.to_owned();
-    let commands = gpuscope_cli::command();
-    for command in
-        commands.get_subcommands().map(clap::Command::get_name).filter(|name| !WITHOUT.contains(name))
-    {
+    for command in commands() {
+        let command = command.as_str();
         // Tables in the order of the answer, each column once.
         let mut order: Vec<String> = Vec::new();
         let mut tables: BTreeMap<String, Vec<String>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-"""What `_native.summarize` answers, worked out the slow way: for builds that have none yet, and to hold it to."""
+"""What `_native.summarize` answers, worked out the slow way, to hold it to."""
 
 from __future__ import annotations
 
@@ -6,14 +6,6 @@ import math
 import statistics
 from collections.abc import Sequence
 from functools import cache
-
-from gpuscope import _native
-
-
-def install() -> None:
-    """Put the stand-in where the native function belongs, if that is not there."""
-    if not hasattr(_native, "summarize"):
-        _native.summarize = summarize  # type: ignore[attr-defined]
 
 
 def summarize(samples: Sequence[float], confidence: float = 0.95) -> dict[str, float]:

@@ -14,7 +14,7 @@ use crate::permutation::two_sets;
 use crate::random;
 use crate::summary::{mean, quantile, sorted};
 
-/// Chance of calling any of the compared different when none is.
+/// For those who only look.
 const LEVEL: f64 = 0.01;
 const DRAWS: u32 = 9_999;
 /// Times that both sides are drawn anew for the interval of a speed-up.
@@ -69,6 +69,11 @@ pub struct Comparison {
 impl Comparison {
     /// `sides` holds at least one.
     pub fn of(sides: &[Side]) -> Comparison {
+        Comparison::at_level(sides, LEVEL)
+    }
+
+    /// `level` is the chance of calling any of the compared different when none is.
+    pub fn at_level(sides: &[Side], level: f64) -> Comparison {
         let labels = told_apart(sides);
         let [first, others @ ..] = sides else {
             return Comparison {
@@ -88,7 +93,7 @@ impl Comparison {
                 }
             }
         }
-        let significant = holm(&rows.iter().map(|row| row.p).collect::<Vec<_>>(), LEVEL);
+        let significant = holm(&rows.iter().map(|row| row.p).collect::<Vec<_>>(), level);
         for (row, significant) in rows.iter_mut().zip(significant) {
             row.change = change(row, significant);
         }

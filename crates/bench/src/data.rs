@@ -111,8 +111,8 @@ impl Measured {
     pub fn of_history(row: &RunRow, measurements: &[Measurement]) -> Measured {
         let mut measured = Measured { metadata: row.metadata.clone(), ..Measured::default() };
         measured.metadata.entry("gpu_name").or_insert_with(|| row.device.clone().into());
+        let settings: HashSet<_> = measurements.iter().map(|one| (one.batch, one.seq_len)).collect();
         let key = |one: &Measurement| {
-            let settings: HashSet<_> = measurements.iter().map(|one| (one.batch, one.seq_len)).collect();
             let suffix = |letter: char, number: Option<u64>| {
                 number.map_or_else(String::new, |n| format!("_{letter}{n}"))
             };

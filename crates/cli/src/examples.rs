@@ -206,10 +206,10 @@ Examples:
 
 pub(crate) const BENCH: &str = "\
 Examples:
-  gpuscope bench run gpt                           the built-in GPT family, on a GPU or the CPU
+  gpuscope bench run gpt              the built-in GPT family, on GPU or CPU
   gpuscope bench report profiling_data.json -o dashboard.html
   gpuscope bench compare before.json after.json
-  gpuscope bench gate                              exit code 1 if the newest runs got slower";
+  gpuscope bench gate                 exit code 1 if runs got slower";
 
 pub(crate) const BENCH_RUN: &str = "\
 Examples:
@@ -219,14 +219,14 @@ Examples:
 
 pub(crate) const BENCH_REPORT: &str = "\
 Examples:
-  gpuscope bench report profiling_data.json                     a table
-  gpuscope bench report profiling_data.json -o dashboard.html   a page to share; .pdf .png .svg .csv .md as well
-  gpuscope bench report latest                                  from the history";
+  gpuscope bench report profiling_data.json        a table
+  gpuscope bench report profiling_data.json -o dashboard.html
+  gpuscope bench report latest -o dashboard.pdf    from the history";
 
 pub(crate) const BENCH_COMPARE: &str = "\
 Examples:
   gpuscope bench compare before.json after.json
-  gpuscope bench compare main 3f2a91c -o comparison.html        runs of the history, by label and commit";
+  gpuscope bench compare main 3f2a91c -o c.html    runs of the history";
 
 pub(crate) const BENCH_GATE: &str = "\
 Examples:
@@ -312,7 +312,9 @@ mod tests {
     fn every_command_has_examples_that_are_understood() {
         let commands = Cli::command();
         let shown = commands.get_subcommands().filter(|command| !command.is_hide_set());
-        for shown in std::iter::once(&commands).chain(shown) {
+        let below = commands.get_subcommands().flat_map(clap::Command::get_subcommands);
+        let below = below.filter(|command| command.get_after_help().is_some());
+        for shown in std::iter::once(&commands).chain(shown).chain(below) {
             let text = shown.get_after_help().unwrap_or_else(|| panic!("{} has none", shown.get_name()));
             for line in text.to_string().lines().skip(1) {
                 assert!(line.chars().count() <= 80, "{line}");

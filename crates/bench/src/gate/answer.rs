@@ -7,6 +7,8 @@ use gpuscope_table::{Table, Tabular, Unit};
 use serde::Serialize;
 
 use super::{Judged, Judgement, LEAST_RUNS, Policy, Verdict, judge};
+use crate::compare::{Change, Comparison};
+use crate::data::Side;
 use crate::history::{Series, SeriesKey};
 use crate::metric::Metric;
 
@@ -48,7 +50,53 @@ impl GateAnswer {
             unit: series.unit,
             judgement,
         };
-        let mut rows: Vec<Gated> = series.iter().zip(judge(&judged, policy)).map(row).collect();
+        let rows: Vec<Gated> = series.iter().zip(judge(&judged, policy)).map(row).collect();
+        GateAnswer::from_rows(rows, policy)
+    }
+
+    /// Two runs by their repeats. Runs differ more from each other than repeats do: measured one after the other on one
+    /// machine, a difference is as sure as it looks; measured on different days, it may be the day's.
+    pub fn of_two(
+        before: &Side,
+        after: &Side,
+        policy: &Policy,
+        least_change: impl Fn(&Metric) -> f64,
+    ) -> GateAnswer {
+        let comparison = Comparison::at_level(&[before.clone(), after.clone()], policy.level);
+        let mut rows = Vec::new();
+        let pairs = comparison.rows.windows(2).filter(|two| two[0].benchmark == two[1].benchmark);
+        for (latency, two) in pairs.filter_map(|two| Some((Metric::known("latency")?, two))) {
+            let (a, b) = (two[0].mean_ns, two[1].mean_ns);
+            let large = (b - a).abs() >= least_change(&latency) && (b - a).abs() >= policy.relative * a;
+            let verdict = match two[1].change {
+                Some(Change::Slower) if large => Verdict::Worse,
+                Some(Change::Faster) if large => Verdict::Better,
+                Some(Change::NotTested) => Verdict::TooFewRuns,
+                _ => Verdict::Same,
+            };
+            let judgement = Judgement {
+                verdict,
+                before: a,
+                newest: b,
+                change_pct: if a == 0.0 { 0.0 } else { (b - a) / a * 100.0 },
+                runs_before: 1,
+                runs_newest: 1,
+                p: two[1].p,
+            };
+            let key = SeriesKey {
+                project: String::new(),
+                benchmark: two[1].benchmark.clone(),
+                batch: 0,
+                seq_len: 0,
+                metric: latency.name.clone(),
+                device: String::new(),
+            };
+            rows.push(Gated { key, unit: latency.unit, judgement });
+        }
+        GateAnswer::from_rows(rows, policy)
+    }
+
+    fn from_rows(mut rows: Vec<Gated>, policy: &Policy) -> GateAnswer {
         // What failed comes first.
         rows.sort_by_key(|row| row.judgement.verdict != Verdict::Worse);
         let failed = rows.iter().any(|row| row.judgement.verdict == Verdict::Worse);

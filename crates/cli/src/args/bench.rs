@@ -24,9 +24,9 @@ pub(crate) enum BenchCommand {
     /// Two or more measured runs side by side: how much faster, and how sure that is
     #[command(after_help = examples::BENCH_COMPARE)]
     Compare(CompareArgs),
-    /// Did the newest runs of the history get worse? Exit code 1 if so
+    /// Did the newest runs of the history get worse, or is one run slower than another? Exit code 1 if so
     #[command(after_help = examples::BENCH_GATE)]
-    Gate(GateArgs),
+    Gate(Box<GateArgs>),
 }
 
 #[derive(Debug, Args)]
@@ -53,6 +53,9 @@ pub(crate) struct CompareArgs {
 
 #[derive(Debug, Args)]
 pub(crate) struct GateArgs {
+    /// Two runs, before and after, rather than the history: files, or runs of the history
+    #[arg(value_name = "BEFORE AFTER", num_args = 2)]
+    pub runs: Vec<String>,
     /// Changes below this share of the level before do not matter
     #[arg(long, value_name = "PERCENT", default_value = "3%", value_parser = parse::percent)]
     pub relative: f64,

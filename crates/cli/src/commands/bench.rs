@@ -108,28 +108,24 @@ fn gate(asked: &GateArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
     for file in asked.markdown.iter().chain(&asked.junit) {
         writable(file, false)?;
     }
-    let least = asked.absolute.iter().map(|text| least_change(text)).collect::<Result<Vec<_>, _>>()?;
-    let history = history::existing(&asked.database)?;
-    let series = match &history {
-        Some(history) => still_measured(history.series(&history::wanted(&asked.wanted))?),
-        None => Vec::new(),
-    };
-    if series.is_empty() {
-        return Err(Failure::usage(
-            format!("{}: no run of the history is meant", history::path(&asked.database).display()),
-            "gpuscope history list shows what there is; gpuscope bench run and gpuscope history add add to it",
-        ));
-    }
+    let least = asked.absolute.iter().map(|text| least(text)).collect::<Result<Vec<_>, _>>()?;
     let policy = Policy {
         relative: asked.relative,
         level: asked.significance,
         newest: asked.newest.into(),
         ..Policy::default()
     };
-    let answer = GateAnswer::of(&series, &policy, |metric| {
+    let least_change = |metric: &Metric| {
         let told = least.iter().rev().find(|least| least.is_about(metric));
         told.map_or_else(|| metric.least_change(), |least| least.value)
-    });
+    };
+    let (answer, about) = if let [before, after] = asked.runs.as_slice() {
+        let answer = GateAnswer::of_two(&one(before, asked)?, &one(after, asked)?, &policy, least_change);
+        (answer, format!("{before} · {after}"))
+    } else {
+        let about = history::path(&asked.database).display().to_string();
+        (GateAnswer::of(&current_series(asked)?, &policy, least_change), about)
+    };
     if let Some(file) = &asked.markdown {
         std::fs::write(file, answer.markdown()).map_err(|source| unwritable(file, source))?;
     }
@@ -141,10 +137,30 @@ fn gate(asked: &GateArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
     if answer.failed && asked.output.output.is_some() {
         writeln!(console.out, "failed: {verdict}")?;
     }
-    let lead =
-        Lead { about: history::path(&asked.database).display().to_string(), verdict, ..Lead::default() };
+    let lead = Lead { about, verdict, ..Lead::default() };
     output.leading(lead).write("bench gate", &plain(answer), console)?;
     Ok(exit)
+}
+
+/// Of a comparison, what is to be.
+fn one(run: &str, asked: &GateArgs) -> Result<Side, Failure> {
+    let empty = || Failure::usage(format!("{run}: holds no run"), "gpuscope history list names them");
+    sides(run, &asked.database)?.pop().ok_or_else(empty)
+}
+
+/// What the history has of what is meant.
+fn current_series(asked: &GateArgs) -> Result<Vec<Series>, Failure> {
+    let series = match history::existing(&asked.database)? {
+        Some(history) => still_measured(history.series(&history::wanted(&asked.wanted))?),
+        None => Vec::new(),
+    };
+    if series.is_empty() {
+        return Err(Failure::usage(
+            format!("{}: no run of the history is meant", history::path(&asked.database).display()),
+            "gpuscope history list shows what there is; gpuscope bench run and gpuscope history add add to it",
+        ));
+    }
+    Ok(series)
 }
 
 /// Without numbers that nobody measures any more: they would be judged by their last runs for ever.
@@ -179,7 +195,7 @@ impl Least {
     }
 }
 
-fn least_change(text: &str) -> Result<Least, Failure> {
+fn least(text: &str) -> Result<Least, Failure> {
     let wrong = |message: String| {
         Failure::usage(
             format!("--absolute {text}: {message}"),

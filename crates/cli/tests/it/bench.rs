@@ -151,6 +151,19 @@ fn the_gate_lets_pass_what_is_as_before_and_waits_for_enough_runs() {
 }
 
 #[test]
+fn two_runs_can_be_gated_without_a_history() {
+    let folder = Folder::new();
+    folder.write("before.json", measured("a", 0, 1.0));
+    folder.write("after.json", measured("b", 1, 1.1));
+    let slower = folder.run(&["bench", "gate", "@before.json", "@after.json"]);
+    assert_eq!(slower.exit, 1, "{}", slower.err);
+    assert!(slower.out.contains("2 of 2 numbers got worse."), "{}", slower.out);
+    assert_eq!(folder.run(&["bench", "gate", "@after.json", "@before.json"]).exit, 0, "faster is no failure");
+    assert_eq!(folder.run(&["bench", "gate", "@before.json", "@after.json", "--relative", "15%"]).exit, 0);
+    assert_eq!(folder.run(&["bench", "gate", "@before.json"]).exit, 2);
+}
+
+#[test]
 fn what_nobody_measures_any_more_is_not_judged() {
     let folder = Folder::new();
     history(&folder, &[(20, 1.0), (5, 1.2)]);

@@ -82,6 +82,8 @@ describe("dashboards", () => {
         Object.keys(plot.layout).filter((key) => key.startsWith("xaxis")).length,
       );
       assert.equal(axes, 3);
+      const tools = await page.locator('figure[data-figure="latency"] .modebar').boundingBox();
+      assert.ok(tools.height < 40, `the tools of a chart are one row, not ${tools.height} px`);
     });
   });
 

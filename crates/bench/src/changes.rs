@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::permutation::{by_chance, ranks};
+use crate::permutation::{by_chance, ranks, standardised};
 use crate::summary::median;
 
 /// A level is at least this many runs.
@@ -53,7 +53,7 @@ fn cut(values: &[f64], offset: usize, cuts: &mut Vec<(usize, f64)>) {
     if p > LEVEL {
         return;
     }
-    let at = best_place(values);
+    let at = best_place(values, &ranks);
     cuts.push((offset + at, p));
     cut(&values[..at], offset, cuts);
     cut(&values[at..], offset + at, cuts);
@@ -61,31 +61,34 @@ fn cut(values: &[f64], offset: usize, cuts: &mut Vec<(usize, f64)>) {
 
 /// How much the ranks before and after some place differ at most.
 fn clearest(ranks: &[f64]) -> f64 {
-    let mut most = f64::NEG_INFINITY;
+    clearest_place(ranks).1
+}
+
+fn clearest_place(ranks: &[f64]) -> (usize, f64) {
+    let mut most = (LEAST, f64::NEG_INFINITY);
     let mut sum: f64 = ranks[..LEAST - 1].iter().sum();
     for at in LEAST..=ranks.len() - LEAST {
         sum += ranks[at - 1];
-        most = most.max(standardised(sum, at, ranks.len()).abs());
+        let difference = standardised(sum, at, ranks.len()).abs();
+        if difference > most.1 {
+            most = (at, difference);
+        }
     }
     most
 }
 
-/// Where values lie closest to the medians of their two parts. Ranks tell best whether there is a change, but not where:
-/// they do not know how far a value is from the others.
-fn best_place(values: &[f64]) -> usize {
+/// Where values lie closest to the medians of their two parts. Ranks tell best whether there is a change, and about
+/// where; but they do not know how far a value is from the others.
+fn best_place(values: &[f64], ranks: &[f64]) -> usize {
+    const ABOUT: usize = 10;
     let distance = |part: &[f64]| {
         let median = median(part);
         part.iter().map(|value| (value - median).abs()).sum::<f64>()
     };
-    let both = |at: &usize| distance(&values[..*at]) + distance(&values[*at..]);
-    let places = LEAST..=values.len() - LEAST;
-    places.min_by(|a, b| both(a).total_cmp(&both(b))).unwrap_or(LEAST)
-}
-
-/// A sum of `k` of `n` ranks in units of its deviation when ranks are dealt at random.
-pub(crate) fn standardised(sum: f64, k: usize, n: usize) -> f64 {
-    let (k, n) = (k as f64, n as f64);
-    (sum - k * (n + 1.0) / 2.0) / (k * (n - k) * (n + 1.0) / 12.0).sqrt()
+    let (about, _) = clearest_place(ranks);
+    let places = about.saturating_sub(ABOUT).max(LEAST)..=(about + ABOUT).min(values.len() - LEAST);
+    let both = places.map(|at| (at, distance(&values[..at]) + distance(&values[at..])));
+    both.min_by(|a, b| a.1.total_cmp(&b.1)).map_or(about, |(at, _)| at)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::data::{Benchmark, Side};
 use crate::gate::holm;
-use crate::overview::NS_PER_MS;
+use crate::overview::{NS_PER_MS, config};
 use crate::permutation::two_sets;
 use crate::random;
 use crate::summary::{mean, quantile, sorted};
@@ -139,6 +139,8 @@ fn beside(row: Compared, base: &Benchmark, other: &Benchmark) -> Compared {
     if a.len() < 2 || b.len() < 2 {
         return Compared { speedup, change: Some(Change::NotTested), ..row };
     }
+    // What the interval is of: a file may say another mean than its samples have.
+    let speedup = Some(mean(a) / mean(b)).filter(|ratio| ratio.is_finite()).or(speedup);
     let (low, high) = interval(a, b);
     Compared {
         speedup,
@@ -233,7 +235,35 @@ fn differences(sides: &[Side], labels: &[String]) -> Vec<Difference> {
         };
         sides.iter().zip(labels).map(side).collect::<Vec<_>>()
     };
-    keys.into_iter().flat_map(of).collect()
+    keys.into_iter().flat_map(of).chain(other_settings(sides, labels)).collect()
+}
+
+/// Configurations of one name that are not the same thing.
+fn other_settings(sides: &[Side], labels: &[String]) -> Vec<Difference> {
+    let settings = |one: &Benchmark| {
+        let both = [("batch", one.batch_size), ("sequence", one.seq_len)];
+        let mut words: Vec<String> =
+            both.iter().filter_map(|(name, size)| Some(format!("{name} {}", (*size)?))).collect();
+        words.extend(config(one));
+        words.join(", ")
+    };
+    let mut differences = Vec::new();
+    for key in sides.first().into_iter().flat_map(|first| first.measured.benchmarks.keys()) {
+        let told: Vec<(&String, String)> = sides
+            .iter()
+            .zip(labels)
+            .filter_map(|(side, label)| Some((label, settings(side.measured.benchmarks.get(key)?))))
+            .collect();
+        if told.windows(2).any(|two| two[0].1 != two[1].1) {
+            let row = |(label, value): (&String, String)| Difference {
+                fact: format!("setting of {key}"),
+                side: label.clone(),
+                value,
+            };
+            differences.extend(told.into_iter().map(row));
+        }
+    }
+    differences
 }
 
 /// `1.42 × (1.38 to 1.46)`

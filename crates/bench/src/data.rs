@@ -1,11 +1,12 @@
 //! What a run of benchmarks measured, in the shape of `profiling_data.json`: times in milliseconds, keys that we do not
 //! know kept as they are.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 
+use gpuscope_report::one_line;
 use indexmap::IndexMap;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
@@ -15,7 +16,7 @@ use crate::summary::Summary;
 /// A whole run: where it was measured, and every configuration in the order of measuring.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub metadata: Map<String, Value>,
     pub benchmarks: IndexMap<String, Benchmark>,
     /// Configurations that ended with an error, and anything else that is in the file.
@@ -25,7 +26,7 @@ pub struct Measured {
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Benchmark {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     pub config: Map<String, Value>,
     pub timing: Timing,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -69,6 +70,11 @@ pub struct Timing {
     pub others: Map<String, Value>,
 }
 
+/// What is said to be nothing is nothing.
+fn or_default<'d, D: Deserializer<'d>, T: Deserialize<'d> + Default>(from: D) -> Result<T, D::Error> {
+    Ok(Option::deserialize(from)?.unwrap_or_default())
+}
+
 /// One file may hold one run, or the two sides of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Side {
@@ -98,27 +104,39 @@ impl Measured {
     fn parse(text: &str, path: &Path) -> Result<Measured, Error> {
         let measured: Measured =
             serde_json::from_str(text).map_err(|source| Error::not_measured(path, source))?;
-        let broken = |(key, benchmark): (&String, &Benchmark)| {
-            (!benchmark.timing.mean.is_finite() || benchmark.timing.mean < 0.0).then(|| key.clone())
-        };
-        match measured.benchmarks.iter().find_map(broken) {
-            Some(key) => Err(Error::NoTime { path: path.display().to_string(), key }),
-            None => Ok(measured),
+        measured.checked(path)
+    }
+
+    /// Refuses numbers that nothing can have measured, and makes names fit to be shown.
+    fn checked(mut self, path: &Path) -> Result<Measured, Error> {
+        for (key, benchmark) in &self.benchmarks {
+            if let Some(what) = benchmark.unsound() {
+                return Err(Error::Unsound { path: path.display().to_string(), key: one_line(key), what });
+            }
         }
+        let benchmarks = std::mem::take(&mut self.benchmarks);
+        self.benchmarks =
+            benchmarks.into_iter().map(|(key, benchmark)| (one_line(&key), benchmark)).collect();
+        Ok(self)
     }
 
     /// A run as the history has it; numbers that are of no benchmark, such as those of traces, are left out.
     pub fn of_history(row: &RunRow, measurements: &[Measurement]) -> Measured {
         let mut measured = Measured { metadata: row.metadata.clone(), ..Measured::default() };
         measured.metadata.entry("gpu_name").or_insert_with(|| row.device.clone().into());
-        let settings: HashSet<_> = measurements.iter().map(|one| (one.batch, one.seq_len)).collect();
+        // A name that stands for several sizes needs them to be told apart.
+        let mut settings: HashMap<&str, HashSet<_>> = HashMap::new();
+        for one in measurements {
+            settings.entry(&one.benchmark).or_default().insert((one.batch, one.seq_len));
+        }
         let key = |one: &Measurement| {
             let suffix = |letter: char, number: Option<u64>| {
                 number.map_or_else(String::new, |n| format!("_{letter}{n}"))
             };
-            match settings.len() {
-                0 | 1 => one.benchmark.clone(),
-                _ => format!("{}{}{}", one.benchmark, suffix('b', one.batch), suffix('s', one.seq_len)),
+            if settings[one.benchmark.as_str()].len() < 2 {
+                one.benchmark.clone()
+            } else {
+                format!("{}{}{}", one.benchmark, suffix('b', one.batch), suffix('s', one.seq_len))
             }
         };
         let times = measurements.iter().filter(|one| one.metric.name == "latency");
@@ -142,8 +160,8 @@ impl Measured {
         match self.metadata.get(key)? {
             Value::Null => None,
             Value::String(text) if text.trim().is_empty() => None,
-            Value::String(text) => Some(text.clone()),
-            other => Some(other.to_string()),
+            Value::String(text) => Some(one_line(text)),
+            other => Some(one_line(&other.to_string())),
         }
     }
 }
@@ -152,11 +170,11 @@ impl Measured {
 pub fn sides(path: &Path) -> Result<Vec<Side>, Error> {
     let text = text(path)?;
     if let Ok(Compared { as_is, to_be }) = serde_json::from_str(&text) {
-        let side = |side: Labelled, otherwise: &str| Side {
-            label: side.label.unwrap_or_else(|| otherwise.to_owned()),
-            measured: side.measured,
+        let side = |side: Labelled, otherwise: &str| {
+            let label = side.label.map_or_else(|| otherwise.to_owned(), |label| one_line(&label));
+            Ok(Side { label, measured: side.measured.checked(path)? })
         };
-        return Ok(vec![side(as_is, "AS-IS"), side(to_be, "TO-BE")]);
+        return Ok(vec![side(as_is, "AS-IS")?, side(to_be, "TO-BE")?]);
     }
     let measured = Measured::parse(&text, path)?;
     let label = measured.said("label").unwrap_or_else(|| path.display().to_string());
@@ -194,6 +212,29 @@ impl Benchmark {
             seq_len: latency.seq_len,
             samples_ms,
             ..Benchmark::default()
+        }
+    }
+
+    /// What cannot have been measured, if anything.
+    fn unsound(&self) -> Option<&'static str> {
+        // Thirty years are long enough for a benchmark, and short enough to be counted in nanoseconds.
+        const LONGEST_MS: f64 = 1e12;
+        const MOST: u64 = 1 << 53;
+        let is_time = |ms: f64| (0.0..=LONGEST_MS).contains(&ms);
+        let Timing { mean, std, min, max, median, p95, p99, ci_low, ci_high, .. } = &self.timing;
+        let times = [std, min, max, median, p95, p99].into_iter().flatten();
+        let interval = [ci_low, ci_high].into_iter().flatten();
+        let counts = [self.throughput_tokens_per_sec, self.peak_memory_bytes, self.bandwidth_bytes_per_s];
+        match () {
+            () if !is_time(*mean) || *mean == 0.0 => Some("a mean time in milliseconds"),
+            () if !times.copied().all(is_time) => Some("times in milliseconds"),
+            () if !interval.copied().all(f64::is_finite) => Some("an interval of the mean"),
+            () if !self.samples_ms.iter().copied().all(is_time) => Some("samples in milliseconds"),
+            () if !counts.into_iter().flatten().all(|count| (0.0..1e300).contains(&count)) => {
+                Some("throughput, memory and bandwidth that are not negative")
+            }
+            () if self.batch_size.max(self.seq_len).is_some_and(|size| size > MOST) => Some("smaller sizes"),
+            () => None,
         }
     }
 
@@ -266,6 +307,11 @@ mod tests {
         assert!(error("[1, 2").starts_with("x.json: expected measured benchmarks"), "{}", error("[1, 2"));
         assert!(error(r#"{"benchmarks": {"a": {"timing": {}}}}"#).contains("mean"));
         assert!(error(r#"{"benchmarks": {"a": {"timing": {"mean": -1.0}}}}"#).contains("`a`"));
+        assert!(error(r#"{"benchmarks": {"a": {"timing": {"mean": 1.0, "std": -3}}}}"#).contains("times"));
+        assert!(error(r#"{"benchmarks": {"a": {"timing": {"mean": 1e308}}}}"#).contains("mean"));
+        let steering = "{\"metadata\": null, \"benchmarks\": {\"a\\u001b[31m\": {\"config\": null, \"timing\": {\"mean\": 1}}}}";
+        let tamed = Measured::parse(steering, Path::new("x.json")).unwrap();
+        assert!(tamed.benchmarks.contains_key("a [31m"), "{tamed:?}");
     }
 
     #[test]

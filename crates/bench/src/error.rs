@@ -11,8 +11,8 @@ pub enum Error {
     #[error("{path}: expected measured benchmarks as `gpuscope bench run` writes them; {source}")]
     NotMeasured { path: String, source: serde_json::Error },
 
-    #[error("{path}: expected the mean time of `{key}` in milliseconds, found a number that is no time")]
-    NoTime { path: String, key: String },
+    #[error("{path}: `{key}`: expected {what}")]
+    Unsound { path: String, key: String, what: &'static str },
 
     #[error("{path}: expected a history of gpuscope; {reason}")]
     NotAHistory { path: String, reason: String },
@@ -22,6 +22,9 @@ pub enum Error {
 
     #[error("{path}: {source}")]
     Database { path: String, source: rusqlite::Error },
+
+    #[error("{wanted}: several commits begin like this: {found}")]
+    Ambiguous { wanted: String, found: String },
 
     #[error("{wanted}: no run of that number, id, label or commit; there {present}")]
     NoSuchRun { wanted: String, present: String },
@@ -35,17 +38,17 @@ impl Error {
     /// The way out.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
-            Error::NotMeasured { .. } | Error::NoTime { .. } => {
+            Error::NotMeasured { .. } | Error::Unsound { .. } => {
                 Some("gpuscope bench run writes such files; `history add` also takes traces")
             }
             Error::NotAHistory { .. } => Some("name another file with --db"),
             Error::Newer { .. } => Some("update gpuscope, or name another file with --db"),
-            Error::NoSuchRun { .. } => Some("gpuscope history list names them"),
+            Error::NoSuchRun { .. } | Error::Ambiguous { .. } => Some("gpuscope history list names them"),
             Error::Unreadable { .. } | Error::Database { .. } => None,
         }
     }
 
     pub fn is_usage(&self) -> bool {
-        matches!(self, Error::NoSuchRun { .. })
+        matches!(self, Error::NoSuchRun { .. } | Error::Ambiguous { .. })
     }
 }

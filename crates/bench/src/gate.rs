@@ -10,9 +10,9 @@ mod answer;
 
 use serde::Serialize;
 
-use crate::changes::{levels, standardised};
+use crate::changes::levels;
 use crate::metric::Better;
-use crate::permutation::{by_chance, ranks};
+use crate::permutation::{by_chance, ranks, standardised, sums_of_at_least};
 use crate::summary::median;
 
 pub use answer::{GateAnswer, Gated};
@@ -36,8 +36,19 @@ impl Default for Policy {
     }
 }
 
-/// With fewer runs even the clearest change could be chance.
-pub const LEAST_RUNS: usize = 10;
+const DRAWS: u32 = 1_999;
+
+impl Policy {
+    /// With fewer runs even the clearest change could be chance; the more numbers are judged in one call, the more runs it
+    /// takes. `None` if no history that is looked at is long enough.
+    pub fn least_runs(&self, numbers: usize) -> Option<usize> {
+        let level = self.level / numbers.max(1) as f64;
+        // The clearest change is all of the newest above all others: one of so many deals.
+        let deals =
+            |runs: usize| (0..self.newest).map(|i| (runs - i) as f64 / (i + 1) as f64).product::<f64>();
+        (self.newest + 1..=self.before + self.newest).find(|&runs| 1.0 / deals(runs) <= level)
+    }
+}
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -55,8 +66,8 @@ pub struct Judgement {
     /// Medians of the runs before, and of the newest.
     pub before: f64,
     pub newest: f64,
-    /// In percent of what was before; positive where the value grew.
-    pub change_pct: f64,
+    /// In percent of what was before; positive where the value grew. Nothing has no percent.
+    pub change_pct: Option<f64>,
     pub runs_before: usize,
     pub runs_newest: usize,
     /// How likely a change as clear as this is by chance.
@@ -73,17 +84,12 @@ pub struct Judged<'v> {
 
 /// All series of one call. The more are looked at, the clearer each has to be (Holm, 1979).
 pub fn judge(series: &[Judged<'_>], policy: &Policy) -> Vec<Judgement> {
-    let draws = draws(series.len(), policy.level);
-    let scans: Vec<Option<Scan>> = series.iter().map(|one| Scan::of(one, policy, draws)).collect();
+    let least = policy.least_runs(series.len()).unwrap_or(usize::MAX);
+    let scans: Vec<Option<Scan>> = series.iter().map(|one| Scan::of(one, policy, least)).collect();
     let significant =
         holm(&scans.iter().map(|scan| scan.as_ref().map(|scan| scan.p)).collect::<Vec<_>>(), policy.level);
     let judged = series.iter().zip(&scans).zip(significant);
     judged.map(|((one, scan), significant)| judgement(one, scan.as_ref(), significant, policy)).collect()
-}
-
-/// Enough to tell the level that the least likely of so many must reach.
-fn draws(series: usize, level: f64) -> u32 {
-    (4.0 * series as f64 / level).clamp(999.0, 200_000.0) as u32
 }
 
 /// The clearest change of the newest runs.
@@ -97,9 +103,9 @@ struct Scan {
 }
 
 impl Scan {
-    fn of(series: &Judged<'_>, policy: &Policy, draws: u32) -> Option<Scan> {
+    fn of(series: &Judged<'_>, policy: &Policy, least_runs: usize) -> Option<Scan> {
         let values = since_last_change(series.values, policy);
-        if values.len() < LEAST_RUNS {
+        if values.len() < least_runs {
             return None;
         }
         let newest = policy.newest.min(values.len() - 1);
@@ -111,10 +117,24 @@ impl Scan {
         };
         let is_worse = clearest(worse, newest).1 >= clearest(better, newest).1;
         let ranks = if is_worse { worse } else { better };
-        let p = by_chance(ranks, draws, |dealt| clearest(dealt, newest).1);
+        let drawn = by_chance(ranks, DRAWS, |dealt| clearest(dealt, newest).1);
+        // No deal did as well: then the sum over all numbers of newest runs is not much more than the chance itself.
+        let p = if drawn > 1.0 / f64::from(DRAWS) { drawn } else { drawn.min(at_most(ranks, newest)) };
         let (newest, _) = clearest(ranks, newest);
         Some(Scan { newest, before: values.len() - newest, p, worse: is_worse })
     }
+}
+
+/// A chance that is not exceeded: of any of the sums of newest ranks to be as clear as the clearest is, each counted out.
+fn at_most(ranks: &[f64], newest: usize) -> f64 {
+    let (_, observed) = clearest(ranks, newest);
+    let n = ranks.len() as f64;
+    let one = |k: usize| {
+        let size = k as f64;
+        let deviation = (size * (n - size) * (n + 1.0) / 12.0).sqrt();
+        sums_of_at_least(ranks, k, size * (n + 1.0) / 2.0 + observed * deviation - 1e-9)
+    };
+    (1..=newest).map(one).sum::<f64>().min(1.0)
 }
 
 /// Back to the last change of level that is older than the newest runs.
@@ -191,8 +211,8 @@ fn judgement(series: &Judged<'_>, scan: Option<&Scan>, significant: bool, policy
     }
 }
 
-fn percent(before: f64, newest: f64) -> f64 {
-    if before == 0.0 { 0.0 } else { (newest - before) / before.abs() * 100.0 }
+pub(crate) fn percent(before: f64, newest: f64) -> Option<f64> {
+    (before != 0.0).then(|| (newest - before) / before.abs() * 100.0)
 }
 
 #[cfg(test)]

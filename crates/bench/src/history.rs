@@ -29,6 +29,10 @@ pub struct History {
 impl History {
     /// Made if it is not there, with the folders above it.
     pub fn open(path: &Path) -> Result<History, Error> {
+        if path.is_dir() {
+            let reason = "found a folder".to_owned();
+            return Err(Error::NotAHistory { path: path.display().to_string(), reason });
+        }
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
                 .map_err(|source| Error::Unreadable { path: folder.display().to_string(), source })?;
@@ -37,14 +41,36 @@ impl History {
         History::prepared(connection, path)
     }
 
-    /// One that is there; `None` if nothing was ever added.
+    /// One that is there; `None` if nothing was ever added. What cannot be written to can be read all the same.
     pub fn existing(path: &Path) -> Result<Option<History>, Error> {
-        if !path.exists() {
+        let Ok(about) = std::fs::metadata(path) else { return Ok(None) };
+        if about.is_dir() {
+            let reason = "found a folder".to_owned();
+            return Err(Error::NotAHistory { path: path.display().to_string(), reason });
+        }
+        if about.len() == 0 {
             return Ok(None);
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let connection = Connection::open_with_flags(path, flags).map_err(|source| failed(path, source))?;
-        History::prepared(connection, path).map(Some)
+        let opened = Connection::open_with_flags(path, flags).map_err(|source| failed(path, source));
+        match opened.and_then(|connection| History::prepared(connection, path)) {
+            Err(Error::Database { source, .. }) if is_read_only(&source) => {
+                History::read_only(path).map(Some)
+            }
+            other => other.map(Some),
+        }
+    }
+
+    fn read_only(path: &Path) -> Result<History, Error> {
+        let flags =
+            OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        // Nobody writes where nobody can: no lock and no shared memory are needed, which need a folder to write to.
+        let escaped = path.display().to_string().replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+        let address = format!("file:{escaped}?immutable=1");
+        let connection =
+            Connection::open_with_flags(address, flags).map_err(|source| failed(path, source))?;
+        schema::check(&connection, path)?;
+        Ok(History { connection, path: path.to_owned() })
     }
 
     fn prepared(mut connection: Connection, path: &Path) -> Result<History, Error> {
@@ -60,6 +86,11 @@ impl History {
     fn failed(&self, source: rusqlite::Error) -> Error {
         failed(&self.path, source)
     }
+}
+
+fn is_read_only(error: &rusqlite::Error) -> bool {
+    use rusqlite::ErrorCode::{CannotOpen, PermissionDenied, ReadOnly};
+    matches!(error.sqlite_error_code(), Some(ReadOnly | CannotOpen | PermissionDenied))
 }
 
 fn failed(path: &Path, source: rusqlite::Error) -> Error {

@@ -2,6 +2,8 @@
 
 mod figures;
 
+use std::fmt;
+
 use gpuscope_report::units;
 use gpuscope_table::{Table, Tabular, Unit};
 use serde::Serialize;
@@ -20,6 +22,26 @@ pub struct Overview {
     pub fastest: Option<String>,
     /// The same among those that are named after tiles.
     pub best_tile: Option<String>,
+}
+
+/// A configuration that stands out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Best {
+    /// `Fastest config`
+    pub what: &'static str,
+    pub name: String,
+    pub latency: String,
+    pub rate: Option<String>,
+}
+
+/// `gpt_nano (1.32 ms, 194 k tokens/s)`
+impl fmt::Display for Best {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.rate {
+            Some(rate) => write!(f, "{} ({}, {rate})", self.name, self.latency),
+            None => write!(f, "{} ({})", self.name, self.latency),
+        }
+    }
 }
 
 /// What the panel about the system says, and under which key the file has it.
@@ -65,24 +87,16 @@ impl Overview {
         FACTS.into_iter().filter_map(fact).collect()
     }
 
-    /// `fastest config` and the like: what, and which with its numbers.
-    pub fn best(&self) -> Vec<(&'static str, String)> {
-        let said = |key: &Option<String>| key.as_ref().map(|key| self.in_words(key));
-        let tile = said(&self.best_tile).filter(|_| self.best_tile != self.fastest);
-        let lines = [
-            ("Fastest config", said(&self.fastest)),
-            ("Best tile config", tile.or_else(|| said(&self.best_tile))),
-        ];
-        lines.into_iter().filter_map(|(what, which)| Some((what, which?))).collect()
-    }
-
-    fn in_words(&self, key: &str) -> String {
-        let Some(benchmark) = self.measured.benchmarks.get(key) else { return key.to_owned() };
-        let latency = units::float(benchmark.timing.mean * NS_PER_MS, Unit::Ns);
-        match benchmark.throughput_tokens_per_sec {
-            Some(rate) => format!("{key} ({latency}, {})", tokens(rate)),
-            None => format!("{key} ({latency})"),
-        }
+    /// The fastest, and the fastest of those that are named after tiles.
+    pub fn best(&self) -> Vec<Best> {
+        let both = [("Fastest config", &self.fastest), ("Best tile config", &self.best_tile)];
+        let best = |(what, key): (&'static str, &Option<String>)| {
+            let name = key.clone()?;
+            let benchmark = self.measured.benchmarks.get(&name)?;
+            let latency = units::float(benchmark.timing.mean * NS_PER_MS, Unit::Ns);
+            Some(Best { what, name, latency, rate: benchmark.throughput_tokens_per_sec.map(tokens) })
+        };
+        both.into_iter().filter_map(best).collect()
     }
 
     /// `Batch 4, sequence 64` where all have the same.
@@ -201,8 +215,8 @@ impl Tabular for Overview {
             .build();
         let best = self.best();
         let best = Table::of("best", "The best", &best)
-            .text("what", "Of which sort", |row| row.0.to_owned())
-            .text("which", "The configuration with its mean time and throughput", |row| row.1.clone())
+            .text("what", "Of which sort", |row| row.what.to_owned())
+            .text("which", "The configuration with its mean time and throughput", ToString::to_string)
             .build();
         let facts = self.facts();
         let system = Table::of("system", "System", &facts)
@@ -221,7 +235,7 @@ impl Tabular for Overview {
 impl Overview {
     fn failures(&self) -> Vec<(String, String)> {
         let listed = self.measured.others.get("failures").and_then(Value::as_array);
-        let word = |failure: &Value, key: &str| failure.get(key)?.as_str().map(str::to_owned);
+        let word = |failure: &Value, key: &str| failure.get(key)?.as_str().map(gpuscope_report::one_line);
         let failures = listed.into_iter().flatten();
         failures
             .filter_map(|failure| Some((word(failure, "key")?, word(failure, "error").unwrap_or_default())))

@@ -1,6 +1,8 @@
 //! How likely a difference is if nothing differs: values are dealt out again at random, and one counts how often chance
 //! does as well. Nothing is assumed of their distribution but that their order does not matter.
 
+use statrs::function::erf::erfc;
+
 use crate::random;
 
 /// Divisions of two sets that are all tried rather than drawn.
@@ -38,7 +40,38 @@ pub fn two_sets(a: &[f64], b: &[f64], draws: u32) -> f64 {
     if divisions(all.len(), short.len()) <= MOST_EXACT {
         return exact(&ranks, short.len(), distance);
     }
-    by_chance(&ranks, draws, |dealt| distance(dealt[..short.len()].iter().sum()))
+    let found = by_chance(&ranks, draws, |dealt| distance(dealt[..short.len()].iter().sum()));
+    if found > 1.0 / f64::from(draws) {
+        return found;
+    }
+    // No deal did as well: how far beyond, sums of many ranks tell by their normal distribution.
+    let z = standardised(ranks[..short.len()].iter().sum(), short.len(), ranks.len()).abs();
+    found.min(erfc(z / std::f64::consts::SQRT_2))
+}
+
+/// A sum of `k` of `n` ranks in units of its deviation when ranks are dealt at random.
+pub(crate) fn standardised(sum: f64, k: usize, n: usize) -> f64 {
+    let (k, n) = (k as f64, n as f64);
+    (sum - k * (n + 1.0) / 2.0) / (k * (n - k) * (n + 1.0) / 12.0).sqrt()
+}
+
+/// The share of all choices of `k` of the ranks whose sum is at least this: every choice is counted, by its sum.
+pub(crate) fn sums_of_at_least(ranks: &[f64], k: usize, sum: f64) -> f64 {
+    // Ranks that are shared may be halves.
+    let doubled: Vec<usize> = ranks.iter().map(|rank| (rank * 2.0).round() as usize).collect();
+    let most = doubled.iter().max().map_or(0, |most| most * k);
+    let mut ways = vec![vec![0.0_f64; most + 1]; k + 1];
+    ways[0][0] = 1.0;
+    for rank in doubled {
+        for chosen in (1..=k).rev() {
+            for total in (rank..=most).rev() {
+                ways[chosen][total] += ways[chosen - 1][total - rank];
+            }
+        }
+    }
+    let least = (sum * 2.0 - 1e-6).ceil().max(0.0) as usize;
+    let all: f64 = ways[k].iter().sum();
+    ways[k].iter().skip(least).sum::<f64>() / all
 }
 
 /// Places in order from 1; equal values share the mean of theirs.
@@ -109,6 +142,21 @@ mod tests {
             let drawn = by_chance(&ranks(&all), 9_999, distance);
             assert!((exact - drawn).abs() < 0.4 * exact + 0.002, "{exact} {drawn}");
         }
+    }
+
+    #[test]
+    fn every_choice_is_counted_by_its_sum() {
+        // Of the 10 pairs of 1..=5, {4, 5} has 9, {3, 5} has 8.
+        let ranks = [1.0, 2.0, 3.0, 4.0, 5.0];
+        assert!((sums_of_at_least(&ranks, 2, 9.0) - 0.1).abs() < 1e-12);
+        assert!((sums_of_at_least(&ranks, 2, 8.0) - 0.2).abs() < 1e-12);
+        assert!((sums_of_at_least(&[1.0, 2.5, 2.5], 1, 2.5) - 2.0 / 3.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_is_far_apart_is_less_likely_than_any_number_of_draws_tells() {
+        let (low, high): (Vec<f64>, Vec<f64>) = (0..50).map(|i| (f64::from(i), f64::from(i + 100))).unzip();
+        assert!(two_sets(&low, &high, 999) < 1e-12);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use gpuscope_table::{Table, Tabular, Unit};
 use serde::Serialize;
 
 use crate::changes::{Level, levels};
+use crate::gate::percent;
 use crate::history::{Point, Series};
 use crate::metric::Better;
 use crate::time;
@@ -32,15 +33,15 @@ impl Trend {
     }
 
     /// From a level to the next: the first run of the new one, both levels, percent.
-    fn changes(&self) -> impl Iterator<Item = (&Point, &Level, &Level, f64)> {
+    fn changes(&self) -> impl Iterator<Item = (&Point, &Level, &Level, Option<f64>)> {
         self.levels.windows(2).map(|two| {
-            let change = (two[1].median - two[0].median) / two[0].median.abs() * 100.0;
+            let change = percent(two[0].median, two[1].median);
             (&self.series.points[two[1].first], &two[0], &two[1], change)
         })
     }
 
-    fn is_worse(&self, change: f64) -> bool {
-        (change > 0.0) == (self.series.better == Better::Lower)
+    fn is_worse(&self, before: &Level, after: &Level) -> bool {
+        (after.median > before.median) == (self.series.better == Better::Lower)
     }
 
     fn shown(&self, value: f64) -> String {
@@ -50,9 +51,10 @@ impl Trend {
 
     /// `+5.2 %, worse, since run 17 (3f2a91c)`
     fn last_change(&self) -> Option<String> {
-        let (point, _, _, change) = self.changes().last()?;
-        let word = if self.is_worse(change) { "worse" } else { "better" };
-        Some(format!("{change:+.1} %, {word}, since {}", named(point)))
+        let (point, before, after, change) = self.changes().last()?;
+        let word = if self.is_worse(before, after) { "worse" } else { "better" };
+        let change = change.map_or_else(|| "from nothing".to_owned(), |change| format!("{change:+.1} %"));
+        Some(format!("{change}, {word}, since {}", named(point)))
     }
 }
 
@@ -108,7 +110,7 @@ impl Tabular for Trends {
             .text("to", "The median since", |(trend, change)| trend.shown(change.2.median))
             .float("change_pct", Unit::Percent, "By how much", |(_, change)| change.3)
             .text("verdict", "Which way is better depends on the metric", |(trend, change)| {
-                if trend.is_worse(change.3) { "worse" } else { "better" }.to_owned()
+                if trend.is_worse(change.1, change.2) { "worse" } else { "better" }.to_owned()
             })
             .float("p", Unit::Ratio, "How likely a change as clear as this is by chance", |(_, change)| {
                 change.2.p

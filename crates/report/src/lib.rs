@@ -32,3 +32,4 @@ pub mod xlsx;
 pub use json::Envelope;
 pub use page::{Input, Lead, LeadNumber, Page};
 pub use places::places;
+pub use text::one_line;

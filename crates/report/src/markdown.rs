@@ -32,7 +32,8 @@ pub fn write(page: &Page<'_>, mut out: impl Write) -> io::Result<()> {
     Ok(())
 }
 
-fn escaped(text: &str) -> String {
+/// So that a name is shown and not understood.
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -19,7 +19,7 @@ pub(crate) const MISSING: &str = "–";
 
 /// Names from a trace may hold anything; in a table they take one line and cannot steer the terminal, nor turn
 /// around what is read.
-pub(crate) fn one_line(text: &str) -> String {
+pub fn one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() || is_steering(c) { ' ' } else { c }).collect()
 }
 

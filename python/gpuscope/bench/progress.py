@@ -41,7 +41,9 @@ class Progress:
     def failed(self, error: str) -> None:
         """The configuration could not be measured; said even to those who want it quiet."""
         self._clear()
-        print(f"{self._title}: failed: {error}", file=self._stream, flush=True)
+        # What an error says may hold anything; it cannot steer the terminal.
+        said = "".join(c if c.isprintable() else " " for c in error)
+        print(f"{self._title}: failed: {said}", file=self._stream, flush=True)
 
     def note(self, text: str) -> None:
         """Something that is worth a line of its own."""

@@ -61,6 +61,8 @@ def save_text(text: str, path: Path) -> Path:
 
 def check_place(path: Path) -> None:
     """Refuse a path that cannot be written to, before the work is done that would be lost."""
+    if path.is_dir() or not path.name:
+        raise UsageError(f"{path}: is a folder; name a file in it")
     existing = next(folder for folder in path.absolute().parents if folder.exists())
     if not (existing.is_dir() and os.access(existing, os.W_OK)):
         raise UsageError(f"{path}: cannot be written: {existing} is no folder that can be written to")

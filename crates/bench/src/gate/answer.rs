@@ -2,11 +2,11 @@
 
 use std::fmt::Write as _;
 
-use gpuscope_report::units;
+use gpuscope_report::{markdown, one_line, units};
 use gpuscope_table::{Table, Tabular, Unit};
 use serde::Serialize;
 
-use super::{Judged, Judgement, LEAST_RUNS, Policy, Verdict, judge};
+use super::{Judged, Judgement, Policy, Verdict, judge, percent};
 use crate::compare::{Change, Comparison};
 use crate::data::Side;
 use crate::history::{Series, SeriesKey};
@@ -29,6 +29,10 @@ pub struct GateAnswer {
     /// What the verdicts rest on.
     pub relative_pct: f64,
     pub level: f64,
+    /// So many runs a number needs to be judged.
+    pub needed_runs: Option<usize>,
+    /// Numbers that none of the last runs has; they are not judged.
+    pub not_measured_lately: usize,
     pub rows: Vec<Gated>,
 }
 
@@ -78,7 +82,7 @@ impl GateAnswer {
                 verdict,
                 before: a,
                 newest: b,
-                change_pct: if a == 0.0 { 0.0 } else { (b - a) / a * 100.0 },
+                change_pct: percent(a, b),
                 runs_before: 1,
                 runs_newest: 1,
                 p: two[1].p,
@@ -100,25 +104,49 @@ impl GateAnswer {
         // What failed comes first.
         rows.sort_by_key(|row| row.judgement.verdict != Verdict::Worse);
         let failed = rows.iter().any(|row| row.judgement.verdict == Verdict::Worse);
-        GateAnswer { failed, relative_pct: policy.relative * 100.0, level: policy.level, rows }
+        GateAnswer {
+            failed,
+            relative_pct: policy.relative * 100.0,
+            level: policy.level,
+            needed_runs: policy.least_runs(rows.len()),
+            not_measured_lately: 0,
+            rows,
+        }
     }
 
     pub fn verdict(&self) -> String {
         let count = |verdict| self.rows.iter().filter(|row| row.judgement.verdict == verdict).count();
         let (worse, few) = (count(Verdict::Worse), count(Verdict::TooFewRuns));
         let judged = self.rows.len() - few;
-        let left = match few {
+        let waiting = match few {
             0 => String::new(),
-            few => format!("; {few} not judged, which needs {LEAST_RUNS} runs"),
+            few => format!("; {few} not judged, which needs {}", self.needed()),
+        };
+        let gone = match self.not_measured_lately {
+            0 => String::new(),
+            1 => "; 1 was not measured lately".to_owned(),
+            many => format!("; {many} were not measured lately"),
         };
         match (worse, judged) {
             (0, 0) => format!(
-                "Nothing can be judged yet: {} numbers, each needs {LEAST_RUNS} runs.",
-                self.rows.len()
+                "Nothing can be judged yet: {} numbers, each needs {}.",
+                self.rows.len(),
+                self.needed()
             ),
-            (0, judged) => format!("None of {judged} numbers got worse{left}."),
-            (worse, judged) => format!("{worse} of {judged} numbers got worse{left}."),
+            (0, judged) => format!("None of {judged} numbers got worse{waiting}{gone}."),
+            (worse, judged) => format!("{worse} of {judged} numbers got worse{waiting}{gone}."),
         }
+    }
+
+    /// With the device, where numbers are of several.
+    fn what(&self, row: &Gated) -> String {
+        let several = self.rows.iter().any(|other| other.key.device != row.key.device);
+        if several { format!("{} on {}", row.key.what(), row.key.device) } else { row.key.what() }
+    }
+
+    fn needed(&self) -> String {
+        self.needed_runs
+            .map_or_else(|| "more runs than are looked at".to_owned(), |runs| format!("{runs} runs"))
     }
 
     /// For a comment on a merge request, or the summary of a job.
@@ -133,14 +161,14 @@ impl GateAnswer {
             // Writing to a string cannot fail.
             let _ = writeln!(
                 text,
-                "| {} | {} | {} | {} | {} | {:+.1} % | {} |",
+                "| {} | {} | {} | {} | {} | {} | {} |",
                 row.judgement.verdict.said(),
-                cell(&row.key.what()),
-                cell(&row.key.metric),
+                markdown::escaped(&one_line(&self.what(row))),
+                markdown::escaped(&one_line(&row.key.metric)),
                 row.shown(row.judgement.before),
                 row.shown(row.judgement.newest),
-                row.judgement.change_pct,
-                row.judgement.p.map_or_else(|| "–".to_owned(), |p| format!("{p:.4}")),
+                row.judgement.change_pct.map_or_else(|| "–".to_owned(), |change| format!("{change:+.1} %")),
+                row.judgement.p.map_or_else(|| "–".to_owned(), chance),
             );
         }
         let _ = write!(
@@ -166,10 +194,10 @@ impl GateAnswer {
             let _ = write!(
                 text,
                 "<testcase classname=\"{}\" name=\"{}\">",
-                escaped(&row.key.what()),
+                escaped(&self.what(row)),
                 escaped(&row.key.metric)
             );
-            let said = escaped(&row.in_words());
+            let said = escaped(&row.in_words(&self.needed()));
             let _ = match row.judgement.verdict {
                 Verdict::Worse => write!(text, "<failure message=\"{said}\"/>"),
                 Verdict::TooFewRuns => write!(text, "<skipped message=\"{said}\"/>"),
@@ -188,14 +216,15 @@ impl Gated {
         if self.unit == Unit::Percent { format!("{text} %") } else { text }
     }
 
-    fn in_words(&self) -> String {
+    fn in_words(&self, needed: &str) -> String {
         let Judgement { before, newest, change_pct, runs_before, runs_newest, p, verdict } = &self.judgement;
         if *verdict == Verdict::TooFewRuns {
-            return format!("{} runs, {LEAST_RUNS} are needed", runs_before + runs_newest);
+            return format!("{} runs, it needs {needed}", runs_before + runs_newest);
         }
-        let chance = p.map_or_else(String::new, |p| format!(", p = {p:.4}"));
+        let likely = p.map_or_else(String::new, |p| format!(", p {}", chance(p)));
+        let change = change_pct.map_or_else(|| "from nothing".to_owned(), |change| format!("{change:+.1} %"));
         format!(
-            "{} in {runs_before} runs before, {} in the newest {runs_newest}: {change_pct:+.1} %{chance}",
+            "{} in {runs_before} runs before, {} in the newest {runs_newest}: {change}{likely}",
             self.shown(*before),
             self.shown(*newest)
         )
@@ -213,11 +242,12 @@ impl Verdict {
     }
 }
 
-/// Names come from traces and files, and may hold anything.
-fn cell(text: &str) -> String {
-    text.replace('|', "\\|").replace(['\n', '\r'], " ")
+/// `0.0123`, or that it is less than can be shown.
+fn chance(p: f64) -> String {
+    if p < 0.000_05 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
 }
 
+/// For XML, which has no way to write some characters.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
@@ -226,8 +256,7 @@ fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // XML has no way to write other control characters.
-            c if c.is_control() && !matches!(c, '\t' | '\n' | '\r') => escaped.push('\u{fffd}'),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }
@@ -240,7 +269,7 @@ impl Tabular for GateAnswer {
             .text("verdict", "worse, better, same, or too few runs to tell", |row| {
                 row.judgement.verdict.said().to_owned()
             })
-            .text("benchmark", "What was measured", |row| row.key.what())
+            .text("benchmark", "What was measured", |row| self.what(row))
             .text("metric", "Which number of it", |row| row.key.metric.clone())
             .text("before", "The median of the runs before", |row| row.shown(row.judgement.before))
             .text("now", "The median of the newest runs that differ most", |row| {
@@ -248,7 +277,7 @@ impl Tabular for GateAnswer {
             })
             .float("change_pct", Unit::Percent, "From before to now", |row| row.judgement.change_pct)
             .text("chance", "How likely a change as clear as this is by chance", |row| {
-                row.judgement.p.map(|p| format!("{p:.4}"))
+                row.judgement.p.map(chance)
             })
             .text("runs", "Before, and newest", |row| {
                 format!("{} + {}", row.judgement.runs_before, row.judgement.runs_newest)

@@ -19,7 +19,7 @@ fn a_change_must_be_large_in_both_ways_and_more_than_chance() {
     let at = |absolute| judge(&[Judged { values: &values, better: Better::Lower, absolute }], &narrow)[0];
     let worse = at(1.0);
     assert_eq!((worse.verdict, worse.runs_newest, worse.runs_before), (Verdict::Worse, 5, 30));
-    assert!((worse.change_pct - 2.0).abs() < 0.3 && worse.p.is_some_and(|p| p <= 0.001));
+    assert!((worse.change_pct.unwrap() - 2.0).abs() < 0.3 && worse.p.is_some_and(|p| p <= 0.001));
     assert_eq!(at(5.0).verdict, Verdict::Same, "two units are below five");
     // One bad run after thirty good ones may be chance.
     assert_eq!(judged(&[&values[..30], &[150.0]].concat(), Better::Lower).verdict, Verdict::Same);
@@ -45,11 +45,14 @@ fn a_level_that_was_left_long_ago_does_not_count() {
 
 #[test]
 fn few_runs_are_not_judged() {
-    for runs in 0..LEAST_RUNS {
+    let least = Policy::default().least_runs(1).unwrap();
+    assert_eq!((least, Policy::default().least_runs(18)), (10, Some(16)));
+    assert_eq!(Policy { level: 1e-9, ..Policy::default() }.least_runs(1), None, "no history is long enough");
+    for runs in 0..least {
         let values: Vec<f64> = (0..runs).map(|run| run as f64).collect();
         assert_eq!(judged(&values, Better::Lower).verdict, Verdict::TooFewRuns);
     }
-    assert_ne!(judged(&[1.0; LEAST_RUNS], Better::Lower).verdict, Verdict::TooFewRuns);
+    assert_ne!(judged(&vec![1.0; least], Better::Lower).verdict, Verdict::TooFewRuns);
 }
 
 #[test]
@@ -117,4 +120,17 @@ fn outliers_raise_no_alarm() {
         judged(&values, Better::Lower).verdict == Verdict::Worse
     });
     assert!(alarms.count() <= HISTORIES / 100);
+}
+
+#[test]
+fn many_numbers_can_be_judged_in_one_call() {
+    let mut random = fastrand::Rng::with_seed(12);
+    let all: Vec<Vec<f64>> = (0..2_000)
+        .map(|_| [noisy(&mut random, 40, 100.0, 0.01), noisy(&mut random, 5, 200.0, 0.01)].concat())
+        .collect();
+    let series: Vec<Judged<'_>> =
+        all.iter().map(|values| Judged { values, better: Better::Lower, absolute: 0.0 }).collect();
+    let worse = judge(&series, &Policy::default()).iter().filter(|one| one.verdict == Verdict::Worse).count();
+    // A few look as if their level had changed before, and have too few runs since.
+    assert!(worse > 1_950, "{worse}");
 }

@@ -25,6 +25,8 @@ pub struct NewRun {
     pub revision: Option<String>,
     pub metadata: Map<String, Value>,
     pub measurements: Vec<Measurement>,
+    /// What was not as expected of the run.
+    pub note: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -49,6 +51,8 @@ pub struct Added {
     pub is_new: bool,
     pub measurements: usize,
     pub known_already: usize,
+    /// Of those, the ones that were said to be something else this time; they stay as they were.
+    pub contradicted: usize,
 }
 
 const NS_PER_MS: f64 = 1e6;
@@ -57,11 +61,11 @@ impl NewRun {
     /// A run of benchmarks, as a file has it. Without an id of its own it is known by what it says, so that adding a file
     /// twice adds nothing.
     pub fn measured(measured: &Measured, project: &str, label: Option<String>) -> NewRun {
-        let at = measured.said("timestamp").and_then(|text| time::micros(&text));
-        let unix = measured.metadata.get("unix_time").and_then(Value::as_f64).map(|s| (s * 1e6) as i64);
+        let (at, note) = when(measured);
         NewRun {
             run_id: measured.said("run_id").unwrap_or_else(|| named(measured)),
-            at: unix.or(at).unwrap_or_else(time::now),
+            at,
+            note,
             project: measured.said("project").unwrap_or_else(|| project.to_owned()),
             label: label.or_else(|| measured.said("label")),
             source: "bench",
@@ -71,7 +75,7 @@ impl NewRun {
             measurements: measured
                 .benchmarks
                 .iter()
-                .flat_map(|(key, benchmark)| of(key, benchmark))
+                .flat_map(|(key, benchmark)| of(&plain_name(key, benchmark, measured), benchmark))
                 .collect(),
         }
     }
@@ -89,12 +93,11 @@ impl NewRun {
 }
 
 /// Every number of one configuration.
-fn of(key: &str, benchmark: &Benchmark) -> Vec<Measurement> {
-    let name = plain_name(key, benchmark);
+fn of(name: &str, benchmark: &Benchmark) -> Vec<Measurement> {
     let one = |metric: &str, value: Option<f64>| {
         let metric = Metric::known(metric)?;
         Some(Measurement {
-            benchmark: name.clone(),
+            benchmark: name.to_owned(),
             batch: benchmark.batch_size,
             seq_len: benchmark.seq_len,
             metric,
@@ -117,15 +120,41 @@ fn of(key: &str, benchmark: &Benchmark) -> Vec<Measurement> {
     latency.into_iter().chain(others.into_iter().flatten()).collect()
 }
 
-/// Without the batch and length that a matrix puts behind it: those are columns of their own.
-fn plain_name(key: &str, benchmark: &Benchmark) -> String {
+/// When it was measured, and what is odd about that.
+fn when(measured: &Measured) -> (i64, Option<String>) {
+    const A_DAY: i64 = 86_400_000_000;
+    let now = time::now();
+    let seconds = ["unix_time", "timestamp"].iter().find_map(|key| measured.metadata.get(*key)?.as_f64());
+    let said = measured.said("timestamp");
+    let at = match seconds {
+        Some(seconds) => Some((seconds * 1e6) as i64),
+        None => said.as_deref().and_then(time::micros),
+    };
+    match (at, said) {
+        // Clocks differ a little; a run of next year would be the newest for a year.
+        (Some(at), said) if at > now + A_DAY => {
+            let said = said.unwrap_or_else(|| at.to_string());
+            (now, Some(format!("timestamp {said} is still to come; this moment is taken")))
+        }
+        (Some(at), _) => (at, None),
+        (None, Some(said)) => {
+            (now, Some(format!("timestamp {said} is not understood; this moment is taken")))
+        }
+        (None, None) => (now, None),
+    }
+}
+
+/// Without the batch and length that a matrix puts behind it: those are columns of their own. Unless another
+/// configuration has that name.
+fn plain_name(key: &str, benchmark: &Benchmark, measured: &Measured) -> String {
     let suffix = match (benchmark.batch_size, benchmark.seq_len) {
         (Some(batch), Some(length)) => format!("_b{batch}_s{length}"),
         (Some(batch), None) => format!("_b{batch}"),
         (None, Some(length)) => format!("_s{length}"),
         (None, None) => return key.to_owned(),
     };
-    key.strip_suffix(&suffix).unwrap_or(key).to_owned()
+    let plain = key.strip_suffix(&suffix).filter(|plain| !measured.benchmarks.contains_key(*plain));
+    plain.unwrap_or(key).to_owned()
 }
 
 /// By what it says.
@@ -165,12 +194,16 @@ impl History {
         let id: i64 = transaction
             .query_row("SELECT id FROM runs WHERE run_id = ?1", [&run.run_id], |row| row.get(0))
             .map_err(failed)?;
-        let mut added = 0;
+        let (mut added, mut contradicted) = (0, 0);
         for measurement in &run.measurements {
-            added += insert(&transaction, id, measurement).map_err(failed)?;
+            match insert(&transaction, id, measurement).map_err(failed)? {
+                0 => contradicted += usize::from(!is_known(&transaction, id, measurement).map_err(failed)?),
+                new => added += new,
+            }
         }
         transaction.commit().map_err(failed)?;
-        Ok(Added { run: id, is_new, measurements: added, known_already: run.measurements.len() - added })
+        let known_already = run.measurements.len() - added;
+        Ok(Added { run: id, is_new, measurements: added, known_already, contradicted })
     }
 }
 
@@ -178,7 +211,6 @@ fn insert(connection: &rusqlite::Connection, run: i64, measurement: &Measurement
     let Measurement { benchmark, metric, value, interval, samples, config, .. } = measurement;
     let samples: Vec<u8> = samples.iter().flat_map(|sample| sample.to_le_bytes()).collect();
     let unit = serde_json::to_value(metric.unit).ok().and_then(|unit| unit.as_str().map(str::to_owned));
-    let number = |number: Option<u64>| number.and_then(|number| i64::try_from(number).ok()).unwrap_or(0);
     let mut statement = connection.prepare_cached(
         "INSERT INTO measurements (run, benchmark, batch, seq_len, metric, unit, better, value, low, high, samples, config)
          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12) ON CONFLICT DO NOTHING",
@@ -197,4 +229,25 @@ fn insert(connection: &rusqlite::Connection, run: i64, measurement: &Measurement
         (!samples.is_empty()).then_some(samples),
         (!config.is_empty()).then(|| Value::Object(config.clone()).to_string()),
     ])
+}
+
+/// 0 where it means nothing.
+fn number(number: Option<u64>) -> i64 {
+    number.and_then(|number| i64::try_from(number).ok()).unwrap_or(0)
+}
+
+/// Whether a measurement that is there already is the same.
+fn is_known(
+    connection: &rusqlite::Connection,
+    run: i64,
+    measurement: &Measurement,
+) -> rusqlite::Result<bool> {
+    let Measurement { benchmark, batch, seq_len, metric, value, .. } = measurement;
+    let known: f64 = connection.query_row(
+        "SELECT value FROM measurements
+         WHERE run = ?1 AND benchmark = ?2 AND batch = ?3 AND seq_len = ?4 AND metric = ?5",
+        params![run, benchmark, number(*batch), number(*seq_len), metric.name],
+        |row| row.get(0),
+    )?;
+    Ok((known - value).abs() <= 1e-9 * known.abs())
 }

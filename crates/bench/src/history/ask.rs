@@ -80,6 +80,14 @@ pub enum Kept {
 const RUN: &str = "SELECT id, run_id, at, project, label, source, device, revision, metadata,
     (SELECT count(*) FROM measurements WHERE run = runs.id) FROM runs";
 
+impl RunRow {
+    /// Which of its names begins like this.
+    fn meant_by(&self, beginning: &str) -> &str {
+        let revision = self.revision.as_deref().filter(|revision| revision.starts_with(beginning));
+        revision.unwrap_or(&self.run_id)
+    }
+}
+
 impl SeriesKey {
     /// `gpt_nano b4 s64`
     pub fn what(&self) -> String {
@@ -105,22 +113,54 @@ impl History {
     pub fn runs(&self, wanted: &Wanted) -> Result<Vec<RunRow>, Error> {
         let sql = format!(
             "{RUN} WHERE (?1 IS NULL OR project = ?1) AND (?2 IS NULL OR device = ?2) AND (?3 IS NULL OR label = ?3)
-             AND (?4 IS NULL OR EXISTS (SELECT 1 FROM measurements WHERE run = runs.id AND benchmark = ?4))
+             AND EXISTS (SELECT 1 FROM measurements WHERE run = runs.id AND (?4 IS NULL OR benchmark = ?4)
+                         AND (?5 IS NULL OR metric = ?5) UNION ALL SELECT 1 WHERE ?4 IS NULL AND ?5 IS NULL)
              ORDER BY at DESC, id DESC"
         );
-        let Wanted { project, device, label, benchmark, .. } = wanted;
-        self.all(&sql, params![project, device, label, benchmark], run_row)
+        let Wanted { project, device, label, benchmark, metric } = wanted;
+        self.all(&sql, params![project, device, label, benchmark, metric], run_row)
     }
 
-    /// By its number, the beginning of its id or commit, its label, or `latest`; of several the newest.
-    pub fn run(&self, wanted: &str) -> Result<(RunRow, Vec<Measurement>), Error> {
-        let sql = format!(
-            "{RUN} WHERE ?1 = 'latest' OR id = ?2 OR label = ?1 OR (length(?1) >= 4 AND (substr(run_id, 1, length(?1)) = ?1
-             OR substr(revision, 1, length(?1)) = ?1)) ORDER BY at DESC, id DESC LIMIT 1"
-        );
-        let number = wanted.trim_start_matches('#').parse::<i64>().ok();
-        let found = self.all(&sql, params![wanted, number], run_row)?;
-        let Some(row) = found.into_iter().next() else {
+    /// By its number, its label, the beginning of its id or commit, or `latest` of a project; of several of one label or
+    /// commit the newest.
+    pub fn run(&self, wanted: &str, project: Option<&str>) -> Result<(RunRow, Vec<Measurement>), Error> {
+        let row = self.find(wanted, project)?;
+        let measurements = self.all(
+            "SELECT benchmark, batch, seq_len, metric, unit, better, value, low, high, samples, config
+             FROM measurements WHERE run = ?1 ORDER BY benchmark, batch, seq_len, metric",
+            [row.run],
+            measurement,
+        )?;
+        Ok((row, measurements))
+    }
+
+    fn find(&self, wanted: &str, project: Option<&str>) -> Result<RunRow, Error> {
+        const NEWEST: &str = "ORDER BY at DESC, id DESC";
+        let one = |condition: &str, parameters: &[&dyn rusqlite::ToSql]| {
+            self.all(&format!("{RUN} WHERE {condition} {NEWEST}"), parameters, run_row)
+        };
+        let mut found = Vec::new();
+        if wanted == "latest" {
+            found = one("?1 IS NULL OR project = ?1", &[&project])?;
+        }
+        if let Ok(number) = wanted.trim_start_matches('#').parse::<i64>() {
+            found = one("id = ?1", &[&number])?;
+        }
+        if found.is_empty() {
+            found = one("label = ?1", &[&wanted])?;
+        }
+        if found.is_empty() && wanted.len() >= 4 {
+            let begins = "substr(run_id, 1, length(?1)) = ?1 OR substr(revision, 1, length(?1)) = ?1";
+            found = one(begins, &[&wanted])?;
+            let mut meant: Vec<&str> = found.iter().map(|run| run.meant_by(wanted)).collect();
+            meant.sort_unstable();
+            meant.dedup();
+            if meant.len() > 1 {
+                let found = meant.join(", ");
+                return Err(Error::Ambiguous { wanted: wanted.to_owned(), found });
+            }
+        }
+        if found.is_empty() {
             let runs = self.runs(&Wanted::default())?;
             let present = match runs.as_slice() {
                 [] => "are none".to_owned(),
@@ -131,14 +171,8 @@ impl History {
                 }
             };
             return Err(Error::NoSuchRun { wanted: wanted.to_owned(), present });
-        };
-        let measurements = self.all(
-            "SELECT benchmark, batch, seq_len, metric, unit, better, value, low, high, samples, config
-             FROM measurements WHERE run = ?1 ORDER BY benchmark, batch, seq_len, metric",
-            [row.run],
-            measurement,
-        )?;
-        Ok((row, measurements))
+        }
+        Ok(found.swap_remove(0))
     }
 
     /// Every course that is wanted, in the order of their names.

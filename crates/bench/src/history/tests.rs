@@ -18,6 +18,7 @@ fn run(id: &str, at: i64, value: f64) -> NewRun {
         device: "GPU".to_owned(),
         revision: Some(format!("{id}abcdef")),
         metadata: Map::new(),
+        note: None,
         measurements: vec![Measurement {
             benchmark: "gemm".to_owned(),
             batch: Some(4),
@@ -40,11 +41,11 @@ fn what_is_added_is_found_again() {
     let runs = history.runs(&Wanted::default()).unwrap();
     assert_eq!(runs.iter().map(|run| run.run_id.as_str()).collect::<Vec<_>>(), ["later", "early"]);
     for wanted in ["1", "#1", "latest", "later", "late", "laterabcd"] {
-        let (found, measurements) = history.run(wanted).unwrap();
+        let (found, measurements) = history.run(wanted, None).unwrap();
         assert_eq!(found.run_id, "later", "{wanted}");
         assert_eq!(measurements, run("later", 20, 2.0).measurements);
     }
-    let error = history.run("nothing").unwrap_err().to_string();
+    let error = history.run("nothing", None).unwrap_err().to_string();
     assert_eq!(error, "nothing: no run of that number, id, label or commit; there are runs 1 to 2");
     let series = history.series(&Wanted::default()).unwrap();
     assert_eq!((series.len(), series[0].values()), (1, vec![1.0, 2.0]), "the oldest first");
@@ -69,7 +70,7 @@ fn a_run_that_goes_on_is_added_to() {
     measured.benchmarks.insert("b".to_owned(), benchmark(2.0));
     measured.benchmarks["a"].timing.mean = 9.0;
     assert_eq!(added(&mut history, &measured), (1, false, 1, 1));
-    let (_, measurements) = history.run("r").unwrap_or_else(|_| history.run("1").unwrap());
+    let (_, measurements) = history.run("1", None).unwrap();
     assert!((measurements[0].value - 1e6).abs() < 1e-6, "what is known stays as it is");
     // Without an id, a file is known by what it says.
     measured.metadata.clear();
@@ -88,11 +89,14 @@ fn a_matrix_and_a_single_run_of_it_are_one_course() {
         samples_ms: vec![1.4, 1.6],
         ..Benchmark::default()
     };
+    let names = |measured: &Measured| -> Vec<String> {
+        NewRun::measured(measured, "p", None).measurements.into_iter().map(|one| one.benchmark).collect()
+    };
     measured.benchmarks.insert("gpt_nano_b4_s64".to_owned(), one.clone());
+    assert_eq!(names(&measured), ["gpt_nano"; 2]);
+    // Unless another has that name already: nothing may be lost.
     measured.benchmarks.insert("gpt_nano".to_owned(), one);
-    let names: Vec<String> =
-        NewRun::measured(&measured, "p", None).measurements.into_iter().map(|one| one.benchmark).collect();
-    assert_eq!(names, ["gpt_nano"; 4]);
+    assert_eq!(names(&measured), ["gpt_nano_b4_s64", "gpt_nano_b4_s64", "gpt_nano", "gpt_nano"]);
 }
 
 #[test]
@@ -122,7 +126,13 @@ fn what_is_no_history_is_left_alone() {
     assert!(History::existing(&path).unwrap_err().to_string().contains("expected a history of gpuscope"));
     let foreign = folder.path().join("foreign.db");
     rusqlite::Connection::open(&foreign).unwrap().execute_batch("CREATE TABLE t (x)").unwrap();
+    let before = std::fs::read(&foreign).unwrap();
     assert!(History::open(&foreign).unwrap_err().to_string().contains("another program"));
+    assert!(std::fs::read(&foreign).unwrap() == before, "and left as it is");
+    let empty = folder.path().join("empty.db");
+    std::fs::write(&empty, "").unwrap();
+    assert!(History::existing(&empty).unwrap().is_none());
+    assert!(History::existing(folder.path()).unwrap_err().to_string().contains("found a folder"));
     let newer = folder.path().join("newer.db");
     drop(History::open(&newer).unwrap());
     rusqlite::Connection::open(&newer).unwrap().pragma_update(None, "user_version", 99).unwrap();
@@ -149,4 +159,43 @@ fn several_writers_at_once_lose_nothing() {
     let history = History::existing(&path).unwrap().unwrap();
     assert_eq!(history.runs(&Wanted::default()).unwrap().len(), 100);
     assert_eq!(history.series(&Wanted::default()).unwrap()[0].points.len(), 100);
+}
+
+#[test]
+fn names_mean_one_run_or_none() {
+    let folder = folder();
+    let mut history = History::open(&folder.path().join("history.db")).unwrap();
+    history.add(&run("aaaa1", 1, 1.0)).unwrap();
+    history.add(&NewRun { label: Some("1".to_owned()), ..run("aaaa2", 2, 1.0) }).unwrap();
+    history.add(&NewRun { project: "other".to_owned(), ..run("bbbb3", 3, 1.0) }).unwrap();
+    let meant = |wanted: &str, project| history.run(wanted, project).map(|(row, _)| row.run);
+    assert_eq!(meant("1", None).unwrap(), 1, "a number before a label");
+    assert_eq!(meant("latest", Some("p")).unwrap(), 2, "of the project");
+    assert_eq!(meant("latest", None).unwrap(), 3);
+    assert!(matches!(meant("aaaa", None), Err(Error::Ambiguous { .. })));
+    let only = Wanted { metric: Some("nothing".to_owned()), ..Wanted::default() };
+    assert_eq!(history.runs(&only).unwrap(), []);
+}
+
+#[test]
+fn what_contradicts_the_history_is_counted() {
+    let folder = folder();
+    let mut history = History::open(&folder.path().join("history.db")).unwrap();
+    history.add(&run("a", 1, 1.0)).unwrap();
+    let again = history.add(&run("a", 1, 1.0)).unwrap();
+    assert_eq!((again.known_already, again.contradicted), (1, 0));
+    assert_eq!(history.add(&run("a", 1, 2.0)).unwrap().contradicted, 1);
+}
+
+#[test]
+fn odd_times_are_told() {
+    let at = |timestamp: serde_json::Value| {
+        let mut measured = Measured::default();
+        measured.metadata.insert("timestamp".to_owned(), timestamp);
+        NewRun::measured(&measured, "p", None)
+    };
+    assert_eq!(at(1_769_437_655.into()).at, 1_769_437_655_000_000);
+    assert!(at("2026-01-26T14:27:35Z".into()).note.is_none());
+    assert!(at("yesterday".into()).note.is_some_and(|note| note.contains("not understood")));
+    assert!(at("9999-01-01T00:00:00Z".into()).note.is_some_and(|note| note.contains("still to come")));
 }

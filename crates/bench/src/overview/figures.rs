@@ -58,7 +58,7 @@ impl Overview {
             .reaching(self.all().map(spread).collect())
             .noted(self.configs());
         let panel = Panel::new(self.names("configuration"), Axis::new("forward pass", Unit::Ns)).with(bars);
-        let said = self.best().first().map_or_else(String::new, |(what, which)| format!("{what}: {which}."));
+        let said = self.best().first().map_or_else(String::new, |best| format!("{}: {best}.", best.what));
         Figure::new("latency", "How long does a pass take?", panel).summary(said)
     }
 

@@ -74,7 +74,7 @@ pub(crate) struct AddArgs {
     /// The project it belongs to [default: the one of the current folder]
     #[arg(long, value_name = "NAME")]
     pub project: Option<String>,
-    /// Also kernels whose names match, beside the twenty that take most time
+    /// Also kernels whose names match, beside the ten that take most time
     #[arg(long, value_name = "REGEX")]
     pub kernel: Option<String>,
     #[command(flatten)]

@@ -7,7 +7,7 @@ use gpuscope_bench::compare::Comparison;
 use gpuscope_bench::data::{self, Measured, Side};
 use gpuscope_bench::gate::{GateAnswer, Policy};
 use gpuscope_bench::history::Series;
-use gpuscope_bench::overview::Overview;
+use gpuscope_bench::overview::{Best, Overview};
 use gpuscope_bench::{Error, Metric};
 use gpuscope_job::Outcome;
 use gpuscope_report::{Lead, LeadNumber};
@@ -45,22 +45,21 @@ fn report(asked: &ReportArgs, console: &mut Console<'_>) -> Result<Exit, Failure
     let Some(side) = sides.pop() else { return Ok(Exit::DONE) };
     let overview = Overview::of(side.measured);
     let count = overview.measured.benchmarks.len();
-    let verdict = match overview.best().first() {
-        Some((_, which)) if count > 1 => format!("The fastest of {count} configurations is {which}."),
-        Some((_, which)) => format!("{which}."),
-        None => "No configuration was measured.".to_owned(),
+    let best = overview.best();
+    let verdict = match best.first() {
+        Some(best) if count > 1 => format!("The fastest of {count} configurations is {best}."),
+        Some(best) => format!("{best}."),
+        None => "No configuration was measured: gpuscope history show has the numbers of a trace.".to_owned(),
     };
-    let number = |(label, which): (&str, String)| {
-        let (name, numbers) = which.split_once(" (").unwrap_or((&which, ""));
-        let (value, rest) =
-            numbers.trim_end_matches(')').split_once(", ").unwrap_or((numbers.trim_end_matches(')'), ""));
-        let note = if rest.is_empty() { name.to_owned() } else { format!("{name} · {rest}") };
-        LeadNumber { label: label.to_owned(), value: value.to_owned(), note }
+    let number = |best: Best| LeadNumber {
+        label: best.what.to_owned(),
+        note: [Some(best.name), best.rate].into_iter().flatten().collect::<Vec<_>>().join(" · "),
+        value: best.latency,
     };
     let lead = Lead {
         about: format!("{} · {}", asked.run, overview.title()),
         verdict,
-        numbers: overview.best().into_iter().map(number).collect(),
+        numbers: best.into_iter().map(number).collect(),
         panel: Some("system"),
     };
     output.leading(lead).write_drawn("bench report", &plain(overview), console)?;
@@ -109,6 +108,12 @@ fn gate(asked: &GateArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
         writable(file, false)?;
     }
     let least = asked.absolute.iter().map(|text| least(text)).collect::<Result<Vec<_>, _>>()?;
+    if asked.significance <= 0.0 {
+        return Err(Failure::usage(
+            "--significance 0: no change is that sure",
+            "leave it out, or give 0.001",
+        ));
+    }
     let policy = Policy {
         relative: asked.relative,
         level: asked.significance,
@@ -124,7 +129,9 @@ fn gate(asked: &GateArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
         (answer, format!("{before} · {after}"))
     } else {
         let about = history::path(&asked.database).display().to_string();
-        (GateAnswer::of(&current_series(asked)?, &policy, least_change), about)
+        let (series, not_measured_lately) = current_series(asked)?;
+        let answer = GateAnswer::of(&series, &policy, least_change);
+        (GateAnswer { not_measured_lately, ..answer }, about)
     };
     if let Some(file) = &asked.markdown {
         std::fs::write(file, answer.markdown()).map_err(|source| unwritable(file, source))?;
@@ -148,19 +155,22 @@ fn one(run: &str, asked: &GateArgs) -> Result<Side, Failure> {
     sides(run, &asked.database)?.pop().ok_or_else(empty)
 }
 
-/// What the history has of what is meant.
-fn current_series(asked: &GateArgs) -> Result<Vec<Series>, Failure> {
-    let series = match history::existing(&asked.database)? {
-        Some(history) => still_measured(history.series(&history::wanted(&asked.wanted))?),
+/// What the history has of what is meant, and how many numbers of it nobody measures any more.
+fn current_series(asked: &GateArgs) -> Result<(Vec<Series>, usize), Failure> {
+    let all = match history::existing(&asked.database)? {
+        Some(history) => history.series(&history::wanted(&asked.wanted))?,
         None => Vec::new(),
     };
-    if series.is_empty() {
+    if all.is_empty() {
         return Err(Failure::usage(
             format!("{}: no run of the history is meant", history::path(&asked.database).display()),
             "gpuscope history list shows what there is; gpuscope bench run and gpuscope history add add to it",
         ));
     }
-    Ok(series)
+    let count = all.len();
+    let current = still_measured(all);
+    let left_out = count - current.len();
+    Ok((current, left_out))
 }
 
 /// Without numbers that nobody measures any more: they would be judged by their last runs for ever.
@@ -205,9 +215,12 @@ fn least(text: &str) -> Result<Least, Failure> {
     let Some((name, value)) = text.rsplit_once('=') else {
         return Ok(Least { metric: None, value: parse::time(text).map_err(wrong)? as f64 });
     };
-    let value = match Metric::known(name).map(|metric| metric.unit) {
-        Some(Unit::Ns) => parse::time(value).map(|ns| ns as f64),
-        Some(Unit::Bytes) => parse::size(value).map(|bytes| bytes as f64),
+    let Some(metric) = Metric::known(name) else {
+        return Err(wrong(format!("there is no metric {name}")));
+    };
+    let value = match metric.unit {
+        Unit::Ns => parse::time(value).map(|ns| ns as f64),
+        Unit::Bytes => parse::size(value).map(|bytes| bytes as f64),
         _ => parse::positive(value.trim_end_matches('%')),
     };
     Ok(Least { metric: Some(name.to_owned()), value: value.map_err(wrong)? })
@@ -221,14 +234,14 @@ fn is_same(file: &Path, run: &str) -> bool {
 /// A file if there is one of that name, else a run of the history.
 fn sides(run: &str, database: &Database) -> Result<Vec<Side>, Failure> {
     let path = Path::new(run);
-    if path.exists() || path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) {
+    if path.is_file() || path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) {
         return Ok(data::sides(path)?);
     }
     let Some(history) = history::existing(database)? else {
         let present = format!("is no history at {}", history::path(database).display());
         return Err(Error::NoSuchRun { wanted: run.to_owned(), present }.into());
     };
-    let (row, measurements) = history.run(run)?;
+    let (row, measurements) = history.run(run, Some(&history::project()))?;
     let label = row.label.clone().unwrap_or_else(|| format!("run {}", row.run));
     Ok(vec![Side { label, measured: Measured::of_history(&row, &measurements) }])
 }

@@ -46,7 +46,7 @@ pub(super) fn existing(database: &Database) -> Result<Option<History>, Failure> 
 }
 
 /// The folder that holds the repository we are in, else the folder we are in.
-fn project() -> String {
+pub(super) fn project() -> String {
     let here = std::env::current_dir().unwrap_or_default();
     let root = here.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(&here);
     root.file_name().map_or_else(|| "default".to_owned(), |name| name.to_string_lossy().into_owned())
@@ -89,12 +89,23 @@ fn add(asked: &AddArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let mut history = History::open(&path(&asked.database))?;
     for (name, run) in runs {
         let added = history.add(&run)?;
-        let numbers = match (added.measurements, added.known_already) {
+        let count =
+            |count: usize| if count == 1 { "1 number".to_owned() } else { format!("{count} numbers") };
+        let mut numbers = match (added.measurements, added.known_already) {
+            (0, 0) => "no numbers".to_owned(),
             (0, _) => "nothing new".to_owned(),
-            (new, 0) => format!("{new} numbers"),
-            (new, known) => format!("{new} numbers, {known} known already"),
+            (new, 0) => count(new),
+            (new, known) => format!("{}, {known} known already", count(new)),
         };
+        if added.contradicted > 0 {
+            numbers += "; ";
+            numbers += &count(added.contradicted);
+            numbers += " differ from what is known, which stays";
+        }
         writeln!(console.out, "{name}: run {}, {numbers}", added.run)?;
+        if let Some(note) = &run.note {
+            writeln!(console.out, "  note: {note}")?;
+        }
         // Whoever reads this knows that it is on the disk.
         console.out.flush()?;
     }
@@ -220,7 +231,7 @@ fn show(asked: &ShowArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
         let present = format!("is no history at {}", path(&asked.database).display());
         return Err(gpuscope_bench::Error::NoSuchRun { wanted: asked.run.clone(), present }.into());
     };
-    let (run, measurements) = history.run(&asked.run)?;
+    let (run, measurements) = history.run(&asked.run, Some(&project()))?;
     let number = |one: gpuscope_bench::history::Measurement| Number {
         benchmark: one.benchmark,
         batch: one.batch,
@@ -265,6 +276,12 @@ fn trend(asked: &TrendArgs, console: &mut Console<'_>) -> Result<Exit, Failure> 
 
 fn prune(asked: &PruneArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
     const MICROS_PER_DAY: i64 = 86_400_000_000;
+    if asked.wanted.metric.is_some() || asked.wanted.benchmark.is_some() {
+        return Err(Failure::usage(
+            "prune forgets whole runs, not single numbers of them",
+            "leave --metric and --benchmark out; --label, --device and --project choose runs",
+        ));
+    }
     let kept = match (asked.keep, asked.older_than) {
         (Some(count), _) => Kept::Newest(count),
         (None, Some(days)) => Kept::Since(time::now().saturating_sub(days.saturating_mul(MICROS_PER_DAY))),

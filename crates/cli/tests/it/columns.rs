@@ -67,7 +67,7 @@ fn asked(command: &str) -> Vec<Vec<&str>> {
         "bench report" => vec![vec!["bench", "report", "@run1.json"]],
         "bench compare" => vec![vec!["bench", "compare", "@run1.json", "@run2.json"]],
         "bench gate" => vec![vec!["bench", "gate", "--db", "@history.db", "--project", "p"]],
-        "history show" => vec![vec!["history", "show", "latest", "--db", "@history.db"]],
+        "history show" => vec![vec!["history", "show", "2", "--db", "@history.db"]],
         "history list" => vec![vec!["history", "list", "--db", "@history.db", "--project", "p"]],
         "history trend" => vec![vec!["history", "trend", "--db", "@history.db", "--project", "p"]],
         _ => ["@job", "@some", "@serve"].map(|traces| vec![command, traces]).to_vec(),

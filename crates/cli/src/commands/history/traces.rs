@@ -10,6 +10,7 @@ use gpuscope_analysis::{Analyze, Info, Kernels, Question};
 use gpuscope_bench::history::{self, Measurement, NewRun};
 use gpuscope_bench::{KERNEL_TIME, Metric, time};
 use gpuscope_job::{Outcome, Run};
+use gpuscope_report::one_line;
 use gpuscope_trace::Ns;
 use regex_lite::Regex;
 use serde_json::{Map, json};
@@ -95,6 +96,7 @@ pub(super) fn measured(
         source: "trace",
         device: device(&answer.info),
         revision: asked.commit.clone(),
+        note: None,
         metadata,
         measurements,
     })
@@ -142,7 +144,7 @@ fn scalars(answer: &AnalyzeAnswer) -> Vec<(String, f64)> {
     let kernels = answer
         .top_kernels
         .iter()
-        .map(|kernel| (format!("{KERNEL_TIME}{}", kernel.name), kernel.sum_ns.as_f64() / shares));
+        .map(|kernel| (format!("{KERNEL_TIME}{}", one_line(&kernel.name)), kernel.sum_ns.as_f64() / shares));
     named.chain(kernels).collect()
 }
 
@@ -151,7 +153,7 @@ fn matching(kernels: &KernelsAnswer, wanted: &Regex, shares: f64) -> Vec<(String
     for kernel in kernels.kernels.iter().filter(|kernel| wanted.is_match(&kernel.name)) {
         *sums.entry(&kernel.name).or_default() += kernel.sum_ns.as_f64();
     }
-    sums.into_iter().map(|(name, sum)| (format!("{KERNEL_TIME}{name}"), sum / shares)).collect()
+    sums.into_iter().map(|(name, sum)| (format!("{KERNEL_TIME}{}", one_line(name)), sum / shares)).collect()
 }
 
 fn device(info: &InfoAnswer) -> String {

@@ -275,7 +275,7 @@ impl Benchmark {
 mod tests {
     use super::*;
 
-    const SEED: &str = r#"{"metadata": {"timestamp": "2026-01-26T14:27:35.233860", "gpu_name": "NVIDIA GB10",
+    const EXAMPLE: &str = r#"{"metadata": {"timestamp": "2026-01-26T14:27:35.233860", "gpu_name": "NVIDIA GB10",
         "compute_capability": "12.1", "cuda_version": 13000},
       "benchmarks": {"gpt_nano": {"config": {"n_layer": 3, "n_head": 3, "n_embd": 48},
         "timing": {"mean": 1.32, "std": 0.11, "min": 1.24, "max": 1.75, "median": 1.28, "p95": 1.63, "p99": 1.74},
@@ -284,7 +284,7 @@ mod tests {
 
     #[test]
     fn the_shape_is_read_and_written_and_nothing_is_lost() {
-        let measured = Measured::parse(SEED, Path::new("x.json")).unwrap();
+        let measured = Measured::parse(EXAMPLE, Path::new("x.json")).unwrap();
         let keys: Vec<&String> = measured.benchmarks.keys().collect();
         assert_eq!(keys, ["gpt_nano", "a"], "in their order");
         let nano = &measured.benchmarks["gpt_nano"];
@@ -294,7 +294,7 @@ mod tests {
         );
         assert_eq!(measured.said("cuda_version").as_deref(), Some("13000"));
         let again: Value = serde_json::to_value(&measured).unwrap();
-        let mut first: Value = serde_json::from_str(SEED).unwrap();
+        let mut first: Value = serde_json::from_str(EXAMPLE).unwrap();
         // Written as the floats that they are.
         first["benchmarks"]["a"]["timing"]["mean"] = 2.0.into();
         first["benchmarks"]["gpt_nano"]["throughput_tokens_per_sec"] = 193_731.0.into();

@@ -89,7 +89,16 @@ impl Tabular for Trends {
             .text("level", "The median since the last change", |trend| {
                 trend.levels.last().map(|level| trend.shown(level.median))
             })
-            .text("last_change", "How the level changed last, and with which run", Trend::last_change)
+            .float("change_pct", Unit::Percent, "How the level changed last", |trend| {
+                trend.changes().last().and_then(|change| change.3)
+            })
+            .text("verdict", "Which way is better depends on the metric", |trend| {
+                let (_, before, after, _) = trend.changes().last()?;
+                Some(if trend.is_worse(before, after) { "worse" } else { "better" }.to_owned())
+            })
+            .text("since", "The first run of that level", |trend| {
+                trend.changes().last().map(|change| named(change.0))
+            })
             .float(
                 "latest_value",
                 Unit::None,

@@ -27,7 +27,7 @@ Stopped = Literal["precise", "repeats", "time"]
 #: Told how far a measurement is, after each batch.
 Watcher = Callable[["Measurement"], None]
 
-#: The seed's keys first.
+#: In the order of the document that has them.
 _TIMING_KEYS = ("mean", "std", "min", "max", "median", "p95", "p99", "ci_low", "ci_high")
 #: An interval needs two samples.
 _FEWEST = 2

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import importlib
+import sys
+from collections.abc import Callable, Mapping
 from types import ModuleType
+from typing import Any
 
 from gpuscope.errors import MissingDependency
 
@@ -29,3 +32,28 @@ def need(library: str, what_for: str) -> ModuleType:
         if error.name is not None and error.name.partition(".")[0] != name:
             raise
         raise MissingDependency(f"{what_for} needs {name}: pip install 'gpuscope[{extra}]'") from error
+
+
+def attributes(
+    package: str, homes: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package whose names live in submodules that are imported when asked for.
+
+    >>> found, _ = attributes("json", {"JSONDecoder": "decoder"})
+    >>> found("JSONDecoder").__name__
+    'JSONDecoder'
+    """
+
+    def __getattr__(name: str) -> Any:
+        home = homes.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(importlib.import_module(f"{package}.{home}"), name)
+        # Found at once from now on.
+        setattr(sys.modules[package], name, value)
+        return value
+
+    def __dir__() -> list[str]:
+        return sorted({*vars(sys.modules[package]), *homes})
+
+    return __getattr__, __dir__

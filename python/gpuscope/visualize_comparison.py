@@ -15,11 +15,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpuscope.bench import _options
-from gpuscope.bench.__main__ import EXIT_DONE, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_USAGE
+from gpuscope.bench import _options, _program
 from gpuscope.bench.dashboards import ComparisonDashboard
 from gpuscope.bench.family import GPT_CONFIGS
-from gpuscope.errors import GpuscopeError, InputError, UsageError
+from gpuscope.errors import UsageError
 
 __all__ = ["ComparisonDashboard", "main"]
 
@@ -36,18 +35,8 @@ def parser() -> argparse.ArgumentParser:
     source = main.add_mutually_exclusive_group()
     source.add_argument("--benchmark", action="store_true", help="measure now")
     source.add_argument("--data", type=Path, metavar="FILE", help="the comparison of an earlier run")
-    main.add_argument(
-        "--batch-size", type=_options.size, default=4, metavar="N", help="sequences at a time [4]"
-    )
-    main.add_argument("--seq-len", type=_options.size, default=64, metavar="N", help="tokens of each [64]")
     main.add_argument("--no-compile", action="store_true", help="run the fused form without torch.compile")
-    main.add_argument(
-        "--output-dir",
-        type=Path,
-        default=Path("profiling_results"),
-        metavar="FOLDER",
-        help="[profiling_results]",
-    )
+    _program.add_options(main)
     _options.add_limits(main)
     return main
 
@@ -56,18 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says: exit code 0, 2 for wrong usage, 3 for input that cannot be read."""
     options = parser().parse_args(argv)
     dashboard = ComparisonDashboard(options.output_dir)
-    try:
-        _fill(dashboard, options)
-        page = dashboard.create_dashboard()
-        dashboard.print_summary()
-    except GpuscopeError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return EXIT_INPUT if isinstance(error, InputError) else EXIT_USAGE
-    except KeyboardInterrupt:
-        print(f"interrupted: what was finished is in {dashboard.data_file}", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    print(f"dashboard: {page}")
-    return EXIT_DONE
+    return _program.draw(dashboard, lambda: _fill(dashboard, options))
 
 
 def _fill(dashboard: ComparisonDashboard, options: argparse.Namespace) -> None:
@@ -82,11 +60,7 @@ def _fill(dashboard: ComparisonDashboard, options: argparse.Namespace) -> None:
             **_options.limits_of(options),
         )
         return
-    if options.data is None and not dashboard.data_file.exists():
-        raise UsageError(
-            f"{dashboard.data_file} is not there yet: measure with --benchmark, or name a comparison with --data FILE"
-        )
-    dashboard.load_data(options.data)
+    _program.load(dashboard, options.data, "--benchmark")
     if options.model:
         dashboard.only([options.model])
 

@@ -15,11 +15,10 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from gpuscope.bench import _options
-from gpuscope.bench.__main__ import EXIT_DONE, EXIT_FAILURES, EXIT_INPUT, EXIT_INTERRUPTED, EXIT_USAGE
+from gpuscope.bench import _options, _program
 from gpuscope.bench.dashboards import PerformanceDashboard
 from gpuscope.bench.family import GPT_CONFIGS
-from gpuscope.errors import GpuscopeError, InputError, UsageError
+from gpuscope.errors import UsageError
 
 __all__ = ["PerformanceDashboard", "main"]
 
@@ -33,18 +32,8 @@ def parser() -> argparse.ArgumentParser:
     source = main.add_mutually_exclusive_group()
     source.add_argument("--run-profiling", action="store_true", help="measure now")
     source.add_argument("--data", type=Path, metavar="FILE", help="results of an earlier run")
-    main.add_argument(
-        "--batch-size", type=_options.size, default=4, metavar="N", help="sequences at a time [4]"
-    )
-    main.add_argument("--seq-len", type=_options.size, default=64, metavar="N", help="tokens of each [64]")
     main.add_argument("--configs", nargs="+", metavar="NAME", help=f"only some of {', '.join(GPT_CONFIGS)}")
-    main.add_argument(
-        "--output-dir",
-        type=Path,
-        default=Path("profiling_results"),
-        metavar="FOLDER",
-        help="[profiling_results]",
-    )
+    _program.add_options(main)
     _options.add_history(main)
     _options.add_limits(main)
     return main
@@ -54,20 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Do what the command line says: exit code 0, 1 if a configuration failed, 2 wrong usage, 3 unreadable input."""
     options = parser().parse_args(argv)
     dashboard = PerformanceDashboard(options.output_dir)
-    try:
-        _fill(dashboard, options)
-        if not dashboard.data["benchmarks"]:
-            raise UsageError("nothing was measured, so there is nothing to draw")
-        page = dashboard.create_dashboard()
-        dashboard.print_summary()
-    except GpuscopeError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return EXIT_INPUT if isinstance(error, InputError) else EXIT_USAGE
-    except KeyboardInterrupt:
-        print(f"interrupted: what was finished is in {dashboard.data_file}", file=sys.stderr)
-        return EXIT_INTERRUPTED
-    print(f"dashboard: {page}")
-    return EXIT_FAILURES if dashboard.data.get("failures") else EXIT_DONE
+    return _program.draw(dashboard, lambda: _fill(dashboard, options))
 
 
 def _fill(dashboard: PerformanceDashboard, options: argparse.Namespace) -> None:
@@ -80,12 +56,10 @@ def _fill(dashboard: PerformanceDashboard, options: argparse.Namespace) -> None:
             db=options.db,
             **_options.limits_of(options),
         )
-    elif options.data is None and not dashboard.data_file.exists():
-        raise UsageError(
-            f"{dashboard.data_file} is not there yet: measure with --run-profiling, or name results with --data FILE"
-        )
     else:
-        dashboard.load_data(options.data)
+        _program.load(dashboard, options.data, "--run-profiling")
+    if not dashboard.data["benchmarks"]:
+        raise UsageError("nothing was measured, so there is nothing to draw")
 
 
 if __name__ == "__main__":

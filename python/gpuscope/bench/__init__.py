@@ -19,8 +19,9 @@ one. ``run(sums)`` measures a whole matrix. Results have the shape of profiling_
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gpuscope._lazy import attributes
 
 if TYPE_CHECKING:
     from gpuscope.bench.answers import add_to_history, compare, gate, report, runs, trend
@@ -49,32 +50,21 @@ __all__ = [
 ]
 
 _HOME = {
-    "trend": "answers",
-    "runs": "answers",
-    "report": "answers",
-    "gate": "answers",
-    "compare": "answers",
-    "add_to_history": "answers",
-    "GPT_CONFIGS": "family",
     "ComparisonDashboard": "dashboards",
+    "GPT_CONFIGS": "family",
     "Measurement": "timing",
     "PerformanceDashboard": "dashboards",
     "Spec": "spec",
+    "add_to_history": "answers",
     "benchmark": "spec",
+    "compare": "answers",
+    "gate": "answers",
     "load_spec": "spec",
     "measure": "timing",
+    "report": "answers",
     "run": "runner",
+    "runs": "answers",
+    "trend": "answers",
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = attributes(__name__, _HOME)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from typing import TypedDict, Unpack
 
 from gpuscope import _native
 from gpuscope._flags import flags
 from gpuscope.answer import Answer
 from gpuscope.errors import UsageError
 
-__all__ = ["add_to_history", "compare", "gate", "report", "runs", "trend"]
+__all__ = ["Wanted", "add_to_history", "compare", "gate", "report", "runs", "trend"]
 
 PathName = str | os.PathLike[str]
 RunName = PathName | int
@@ -30,48 +31,46 @@ def compare(first: RunName, *others: RunName, db: PathName | None = None) -> Ans
     return _answer(["bench", "compare", _name(first), *map(_name, others), *flags(db=db)])
 
 
+class Wanted(TypedDict, total=False):
+    """Which numbers of the history."""
+
+    benchmark: str
+    """Only this one."""
+    metric: str
+    """Only this number of each."""
+    device: str
+    """Only runs on this GPU."""
+    project: str
+    """Only this project, instead of the one of the current folder."""
+    db: PathName
+    """Another history than the usual one."""
+
+
 def gate(
     *,
     relative: float = 0.03,
     absolute: Iterable[str] = (),
     significance: float = 0.005,
     newest: int = 5,
-    benchmark: str | None = None,
-    metric: str | None = None,
-    device: str | None = None,
-    project: str | None = None,
-    db: PathName | None = None,
+    **wanted: Unpack[Wanted],
 ) -> Answer:
-    """Did the newest runs of the history get worse? ``.found`` says so.
+    """Did the newest runs of the history get worse? ``.found`` says so. Takes the keyword arguments of `Wanted`, too.
 
     Args:
         relative: Changes below this share of the level before do not matter.
         absolute: Changes below this do not matter: ``["0.1ms", "peak_memory=64MiB"]``.
         significance: The chance of an alarm without a cause.
         newest: So many of the newest runs may be worse without having become the new level.
-        benchmark: Only this one.
-        metric: Only this number of each.
-        device: Only runs on this GPU.
-        project: Only this project, instead of the one of the current folder.
-        db: Another history than the usual one.
+        wanted: Which numbers.
     """
     if relative < 0:
         raise UsageError(f"relative={relative}: a share of the level before, such as 0.03")
     limits = {"relative": f"{relative * 100}%", "absolute": list(absolute), "significance": significance}
-    wanted = {"benchmark": benchmark, "metric": metric, "device": device, "project": project, "db": db}
     return _answer(["bench", "gate", *flags(newest=newest, **limits, **wanted)])
 
 
-def trend(
-    *,
-    benchmark: str | None = None,
-    metric: str | None = None,
-    device: str | None = None,
-    project: str | None = None,
-    db: PathName | None = None,
-) -> Answer:
+def trend(**wanted: Unpack[Wanted]) -> Answer:
     """How numbers went from run to run, and where they changed for good."""
-    wanted = {"benchmark": benchmark, "metric": metric, "device": device, "project": project, "db": db}
     return _answer(["history", "trend", *flags(**wanted)])
 
 

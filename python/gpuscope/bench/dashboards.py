@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Unpack
@@ -27,7 +28,7 @@ __all__ = ["ComparisonDashboard", "PerformanceDashboard"]
 PathName = str | os.PathLike[str]
 
 
-class _Dashboard:
+class _Dashboard(ABC):
     """What both dashboards do with their data, once they have it."""
 
     data_name: str
@@ -93,8 +94,9 @@ class _Dashboard:
         if not self.data:
             raise UsageError("there is no data yet: run the benchmark, or load_data(path)")
 
+    @abstractmethod
     def _answer(self, file: Path) -> Answer:
-        raise NotImplementedError
+        """What the data says."""
 
 
 class PerformanceDashboard(_Dashboard):

@@ -15,6 +15,7 @@ This module can be read without torch; making a model needs it.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -50,7 +51,7 @@ _WEIGHT_STD = 0.02
 _FORMS = ("fused", "plain")
 
 
-class Model:
+class Model(ABC):
     """The layers of a GPT, and the way of a batch of tokens through them; forms differ in how two steps are done."""
 
     def __init__(self, config: Mapping[str, Any], *, seed: int = 0) -> None:
@@ -136,13 +137,13 @@ class Model:
         mixed = self._mixed(query, key, value)
         return block["attention_out"](mixed.transpose(1, 2).reshape(batch, length, width))
 
+    @abstractmethod
     def _mixed(self, query: Any, key: Any, value: Any) -> Any:
         """Values, mixed by how well keys of earlier places fit to the query."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _gelu(self, x: Any) -> Any:
         """GELU as GPT-2 has it, by the hyperbolic tangent."""
-        raise NotImplementedError
 
 
 class PlainGPT(Model):

@@ -9,8 +9,9 @@ Nothing here imports torch before it is needed: traces can be drawn and analysed
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from gpuscope._lazy import attributes
 
 if TYPE_CHECKING:
     from gpuscope.profiling.flame_graph import FlameGraphData, FlameGraphGenerator
@@ -55,15 +56,4 @@ _HOME = {
     "UnifiedProfiler": "profiler",
 }
 
-
-def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = value
-    return value
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = attributes(__name__, _HOME)

@@ -67,6 +67,11 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Of a run beside the first; `None` if they have nothing in common.
+    pub fn speedups(&self, side: &str) -> Option<Speedups> {
+        Speedups::of(&self.rows, side)
+    }
+
     /// `sides` holds at least one.
     pub fn of(sides: &[Side]) -> Comparison {
         Comparison::at_level(sides, LEVEL)
@@ -180,20 +185,39 @@ fn change(row: &Compared, significant: bool) -> Option<Change> {
     })
 }
 
+/// How many times as fast as the first a run is, over all its configurations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Speedups {
+    pub count: usize,
+    /// Geometric: twice as fast and half as fast make none.
+    pub mean: f64,
+    pub least: f64,
+    pub most: f64,
+}
+
+impl Speedups {
+    fn of(rows: &[Compared], side: &str) -> Option<Speedups> {
+        let of_side = rows.iter().filter(|row| row.side == side);
+        let all: Vec<f64> = of_side.filter_map(|row| row.speedup).collect();
+        (!all.is_empty()).then(|| Speedups {
+            count: all.len(),
+            mean: (all.iter().map(|ratio| ratio.ln()).sum::<f64>() / all.len() as f64).exp(),
+            least: all.iter().copied().fold(f64::INFINITY, f64::min),
+            most: all.iter().copied().fold(f64::NEG_INFINITY, f64::max),
+        })
+    }
+}
+
 fn verdict(labels: &[String], rows: &[Compared]) -> String {
     let said = labels.iter().skip(1).filter_map(|label| {
         let of_side: Vec<&Compared> = rows.iter().filter(|row| row.side == *label).collect();
-        let speedups: Vec<f64> = of_side.iter().filter_map(|row| row.speedup).collect();
-        if speedups.is_empty() {
-            return None;
-        }
+        let speedups = Speedups::of(rows, label)?;
         let count = |change| of_side.iter().filter(|row| row.change == Some(change)).count();
         let (faster, slower) = (count(Change::Faster), count(Change::Slower));
         let (same, untested) = (count(Change::NoSignificantDifference), count(Change::NotTested));
         if faster + slower + untested == 0 {
             return Some(format!("No significant difference between {label} and {}.", labels[0]));
         }
-        let geometric = (speedups.iter().map(|ratio| ratio.ln()).sum::<f64>() / speedups.len() as f64).exp();
         let counted = [
             (faster, "faster"),
             (slower, "slower"),
@@ -205,12 +229,12 @@ fn verdict(labels: &[String], rows: &[Compared]) -> String {
             .filter(|(count, _)| *count > 0)
             .map(|(count, word)| format!("{count} {word}"))
             .collect();
-        let of = if speedups.len() == 1 {
+        let of = if speedups.count == 1 {
             String::new()
         } else {
-            format!(" in the mean of {} configurations", speedups.len())
+            format!(" in the mean of {} configurations", speedups.count)
         };
-        Some(format!("{label} is {geometric:.2} × as fast as {}{of}: {}.", labels[0], words.join(", ")))
+        Some(format!("{label} is {:.2} × as fast as {}{of}: {}.", speedups.mean, labels[0], words.join(", ")))
     });
     let said: Vec<String> = said.collect();
     if said.is_empty() { "The runs have no configuration in common.".to_owned() } else { said.join(" ") }

@@ -15,7 +15,7 @@ use crate::metric::Better;
 use crate::permutation::{by_chance, ranks, standardised, sums_of_at_least};
 use crate::summary::median;
 
-pub use answer::{GateAnswer, Gated};
+pub use answer::{GateAnswer, Gated, still_measured};
 
 /// What is too much.
 #[derive(Clone, Copy, Debug, PartialEq)]

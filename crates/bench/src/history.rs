@@ -30,8 +30,7 @@ impl History {
     /// Made if it is not there, with the folders above it.
     pub fn open(path: &Path) -> Result<History, Error> {
         if path.is_dir() {
-            let reason = "found a folder".to_owned();
-            return Err(Error::NotAHistory { path: path.display().to_string(), reason });
+            return Err(a_folder(path));
         }
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)
@@ -45,8 +44,7 @@ impl History {
     pub fn existing(path: &Path) -> Result<Option<History>, Error> {
         let Ok(about) = std::fs::metadata(path) else { return Ok(None) };
         if about.is_dir() {
-            let reason = "found a folder".to_owned();
-            return Err(Error::NotAHistory { path: path.display().to_string(), reason });
+            return Err(a_folder(path));
         }
         if about.len() == 0 {
             return Ok(None);
@@ -86,6 +84,10 @@ impl History {
     fn failed(&self, source: rusqlite::Error) -> Error {
         failed(&self.path, source)
     }
+}
+
+fn a_folder(path: &Path) -> Error {
+    Error::NotAHistory { path: path.display().to_string(), reason: "found a folder".to_owned() }
 }
 
 fn is_read_only(error: &rusqlite::Error) -> bool {

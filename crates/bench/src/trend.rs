@@ -45,8 +45,7 @@ impl Trend {
     }
 
     fn shown(&self, value: f64) -> String {
-        let text = units::float(value, self.series.unit);
-        if self.series.unit == Unit::Percent { format!("{text} %") } else { text }
+        units::said(value, self.series.unit)
     }
 
     /// `+5.2 %, worse, since run 17 (3f2a91c)`

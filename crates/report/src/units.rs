@@ -117,6 +117,12 @@ pub fn float(value: f64, unit: Unit) -> String {
     }
 }
 
+/// A float with its unit, where no heading says it.
+pub fn said(value: f64, unit: Unit) -> String {
+    let text = float(value, unit);
+    if unit == Unit::Percent { format!("{text} %") } else { text }
+}
+
 /// A value and its spread in one unit and with the same places: `1.32 ± 0.11 ms`.
 pub fn plus_minus(value: f64, spread: Option<f64>, unit: Unit) -> String {
     let Some(spread) = spread else { return float(value, unit) };

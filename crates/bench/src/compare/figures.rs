@@ -23,10 +23,12 @@ impl Pictured for Comparison {
             Figure::new("compared_latency", "How long does a pass take?", latency)
                 .summary(self.verdict.clone()),
             Figure::new("compared_throughput", "How many tokens in a second?", throughput),
-            Figure::new("speedup", format!("How many times as fast as {}?", self.sides[0]), self.speedups())
-                .summary(
-                    "Whiskers are 95 % intervals: one that reaches across 1 is no difference.".to_owned(),
-                ),
+            Figure::new(
+                "speedup",
+                format!("How many times as fast as {}?", self.sides[0]),
+                self.speedup_bars(),
+            )
+            .summary("Whiskers are 95 % intervals: one that reaches across 1 is no difference.".to_owned()),
         ];
         all.into_iter().filter(|figure| !figure.is_empty()).collect()
     }
@@ -57,7 +59,7 @@ impl Comparison {
         panel
     }
 
-    fn speedups(&self) -> Panel {
+    fn speedup_bars(&self) -> Panel {
         let names = self.names();
         let mut panel = Panel::new(
             Axis::categories("configuration", names.iter().copied()),

@@ -1,5 +1,6 @@
 //! What a gate says: a line for each number, and a summary for people and machines that watch merge requests.
 
+use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
 use gpuscope_report::{markdown, one_line, units};
@@ -11,6 +12,24 @@ use crate::compare::{Change, Comparison};
 use crate::data::Side;
 use crate::history::{Series, SeriesKey};
 use crate::metric::Metric;
+
+/// Without numbers that nobody measures any more, which would be judged by their last runs for ever; and how many those are.
+pub fn still_measured(mut series: Vec<Series>) -> (Vec<Series>, usize) {
+    const LATELY: usize = 20;
+    let all = series.len();
+    let mut newest: HashMap<String, BTreeSet<(i64, i64)>> = HashMap::new();
+    for one in &series {
+        let runs = newest.entry(one.key.project.clone()).or_default();
+        runs.extend(one.points.iter().map(|point| (point.at, point.run)));
+    }
+    series.retain(|one| {
+        let lately =
+            newest.get(&one.key.project).and_then(|runs| runs.iter().rev().nth(LATELY.min(runs.len()) - 1));
+        one.points.last().map(|point| (point.at, point.run)) >= lately.copied()
+    });
+    let gone = all - series.len();
+    (series, gone)
+}
 
 /// One number of the history and what became of it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -212,8 +231,7 @@ impl GateAnswer {
 
 impl Gated {
     fn shown(&self, value: f64) -> String {
-        let text = units::float(value, self.unit);
-        if self.unit == Unit::Percent { format!("{text} %") } else { text }
+        units::said(value, self.unit)
     }
 
     fn in_words(&self, needed: &str) -> String {

@@ -1,11 +1,10 @@
 //! `gpuscope bench`: measured runs shown, compared and gated. `bench run` itself is in Python, where models are.
 
-use std::collections::{BTreeSet, HashMap};
 use std::path::Path;
 
-use gpuscope_bench::compare::Comparison;
+use gpuscope_bench::compare::{Comparison, Speedups};
 use gpuscope_bench::data::{self, Measured, Side};
-use gpuscope_bench::gate::{GateAnswer, Policy};
+use gpuscope_bench::gate::{self, GateAnswer, Policy};
 use gpuscope_bench::history::Series;
 use gpuscope_bench::overview::{Best, Overview};
 use gpuscope_bench::{Error, Metric};
@@ -28,7 +27,7 @@ pub(crate) fn run(command: &BenchCommand, console: &mut Console<'_>) -> Result<E
         )),
         BenchCommand::Report(asked) => report(asked, console),
         BenchCommand::Compare(asked) => compare(asked, console),
-        BenchCommand::Gate(asked) => gate(asked, console),
+        BenchCommand::Gate(asked) => gated(asked, console),
     }
 }
 
@@ -81,15 +80,11 @@ fn compare(asked: &CompareArgs, console: &mut Console<'_>) -> Result<Exit, Failu
     }
     let comparison = Comparison::of(&all);
     let number = |side: &String| {
-        let rows: Vec<f64> =
-            comparison.rows.iter().filter(|row| row.side == *side).filter_map(|row| row.speedup).collect();
-        let most = rows.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let least = rows.iter().copied().fold(f64::INFINITY, f64::min);
-        let mean = (rows.iter().map(|ratio| ratio.ln()).sum::<f64>() / rows.len().max(1) as f64).exp();
-        (!rows.is_empty()).then(|| LeadNumber {
+        let Speedups { count, mean, least, most } = comparison.speedups(side)?;
+        Some(LeadNumber {
             label: format!("{side} beside {}", comparison.sides[0]),
             value: format!("{mean:.2} ×"),
-            note: if rows.len() == 1 { String::new() } else { format!("from {least:.2} × to {most:.2} ×") },
+            note: if count == 1 { String::new() } else { format!("from {least:.2} × to {most:.2} ×") },
         })
     };
     let lead = Lead {
@@ -102,7 +97,7 @@ fn compare(asked: &CompareArgs, console: &mut Console<'_>) -> Result<Exit, Failu
     Ok(Exit::DONE)
 }
 
-fn gate(asked: &GateArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
+fn gated(asked: &GateArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let output = Output::new(&asked.output)?;
     for file in asked.markdown.iter().chain(&asked.junit) {
         writable(file, false)?;
@@ -167,26 +162,7 @@ fn current_series(asked: &GateArgs) -> Result<(Vec<Series>, usize), Failure> {
             "gpuscope history list shows what there is; gpuscope bench run and gpuscope history add add to it",
         ));
     }
-    let count = all.len();
-    let current = still_measured(all);
-    let left_out = count - current.len();
-    Ok((current, left_out))
-}
-
-/// Without numbers that nobody measures any more: they would be judged by their last runs for ever.
-fn still_measured(mut series: Vec<Series>) -> Vec<Series> {
-    const LATELY: usize = 20;
-    let mut newest: HashMap<String, BTreeSet<(i64, i64)>> = HashMap::new();
-    for one in &series {
-        let runs = newest.entry(one.key.project.clone()).or_default();
-        runs.extend(one.points.iter().map(|point| (point.at, point.run)));
-    }
-    series.retain(|one| {
-        let lately =
-            newest.get(&one.key.project).and_then(|runs| runs.iter().rev().nth(LATELY.min(runs.len()) - 1));
-        one.points.last().map(|point| (point.at, point.run)) >= lately.copied()
-    });
-    series
+    Ok(gate::still_measured(all))
 }
 
 /// What does not matter, of one metric or of all times.

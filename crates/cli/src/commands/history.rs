@@ -187,11 +187,6 @@ struct Number {
     samples: usize,
 }
 
-fn in_unit(value: f64, unit: Unit) -> String {
-    let text = units::float(value, unit);
-    if unit == Unit::Percent { format!("{text} %") } else { text }
-}
-
 impl Tabular for Shown {
     fn tables(&self) -> Vec<Table> {
         let numbers = Table::of("numbers", "Numbers", &self.measurements)
@@ -199,10 +194,10 @@ impl Tabular for Shown {
             .int("batch", Unit::None, "Batch size", |row| row.batch.map(|batch| batch as i64))
             .int("seq_len", Unit::None, "Length of a sequence", |row| row.seq_len.map(|length| length as i64))
             .text("metric", "Which number of it", |row| row.metric.clone())
-            .text("value", "In the metric's unit", |row| in_unit(row.value, row.unit))
+            .text("value", "In the metric's unit", |row| units::said(row.value, row.unit))
             .text("interval", "How surely it is known, 95 %", |row| {
                 let (low, high) = row.low.zip(row.high)?;
-                Some(format!("{} to {}", in_unit(low, row.unit), in_unit(high, row.unit)))
+                Some(format!("{} to {}", units::said(low, row.unit), units::said(high, row.unit)))
             })
             .int("samples", Unit::Count, "How often it was measured", |row| {
                 Some(row.samples as i64).filter(|n| *n > 0)

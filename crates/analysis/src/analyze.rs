@@ -137,7 +137,7 @@ impl AnalyzeAnswer {
         if model.ranks.is_empty() || !self.has_gpu_work() {
             return;
         }
-        let step = model.mean_step(&crate::graph::Scenario::default());
+        let step = model.recorded_step();
         let facts = Facts {
             model,
             step,
@@ -147,6 +147,7 @@ impl AnalyzeAnswer {
             marked,
             marks_seen: marks::seen(model),
             host_slowed,
+            alone: model.has_lone_communication(),
         };
         let (findings, joint) = findings::find(&facts);
         let recorded = model.as_recorded().step;

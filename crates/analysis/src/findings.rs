@@ -2,30 +2,34 @@
 //!
 //! Each rule is a small function from the facts of a job to findings. A finding's gain is what a step would take less
 //! with its cause gone, found by running the job again on paper (see `whatif`): never a sum of durations, and never
-//! time that is merely exposed. It is the mean over all whole steps of the slowest rank, outliers included, so that a
-//! stall in one step out of ten counts for a tenth. What is worth less than two per
-//! cent is not reported: no job is perfect.
+//! time that is merely exposed. It is taken over all whole steps, outliers included, so that a stall in one step out of
+//! ten counts for a tenth. What is worth less than two per cent is not reported: no job is perfect.
+//!
+//! A finding counts only what passes its sentence to the letter, and has those counts and times as numbers (`claim`).
+//! Where the gain rests on dependencies that the trace does not state, or on whether communication with ranks that are
+//! not here was transfer or waiting, it is a range.
 
 mod causes;
 mod communication;
 mod drift;
+mod lead;
 pub(crate) mod marks;
 mod memory;
 mod stragglers;
 mod work;
 
+use std::collections::BTreeMap;
+
 use gpuscope_trace::Ns;
 use serde::Serialize;
 
-use crate::graph::Scenario;
+use crate::graph::{Alone, Scenario};
 use crate::idle::IdleAnswer;
 use crate::memory::MemoryAnswer;
 use crate::model::JobModel;
 
 /// Findings worth less than this share of a step are not reported.
 const WORTH_PCT: f64 = 2.0;
-/// How many of the first findings the joint gain is of.
-pub(crate) const JOINT: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -66,18 +70,45 @@ pub struct Finding {
     /// Stable, for scripts.
     pub id: &'static str,
     pub title: String,
+    /// The counts and times that the title states.
+    pub claim: Claim,
     pub evidence: Evidence,
     pub confidence: Confidence,
     /// Why the confidence is not high.
     pub caveat: Option<String>,
     pub advice: &'static str,
     /// What a step would take less, if it costs time at all.
+    #[serde(serialize_with = "or_zero")]
     pub gain_ns: Option<Ns>,
+    /// The same if all that is inferred goes the other way.
+    #[serde(serialize_with = "or_zero")]
+    pub gain_low_ns: Option<Ns>,
+    #[serde(serialize_with = "or_zero")]
+    pub gain_high_ns: Option<Ns>,
+    #[serde(serialize_with = "or_zero")]
     pub gain_pct: Option<f64>,
     /// The command that shows the evidence, without the paths.
     pub command: String,
     #[serde(skip)]
     pub(crate) without: Option<Box<Without>>,
+}
+
+/// Scripts compare gains without asking whether there is one.
+fn or_zero<T: Serialize + Default + Copy, S: serde::Serializer>(
+    value: &Option<T>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    value.unwrap_or_default().serialize(serializer)
+}
+
+/// Numbers by what they are: counts, and times whose name ends in `_ns`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Claim(pub BTreeMap<&'static str, i64>);
+
+impl Claim {
+    pub(crate) fn new(numbers: impl IntoIterator<Item = (&'static str, i64)>) -> Claim {
+        Claim(numbers.into_iter().collect())
+    }
 }
 
 /// The job with a finding's cause gone.
@@ -103,6 +134,8 @@ pub(crate) struct Facts<'a> {
     pub marks_seen: u32,
     /// Stacks or memory were recorded, which slows the host down.
     pub host_slowed: bool,
+    /// Some communication has no counterpart here.
+    pub alone: bool,
 }
 
 type Rule = fn(&Facts<'_>) -> Vec<Finding>;
@@ -120,17 +153,17 @@ const RULES: &[Rule] = &[
     drift::slower_over_time,
 ];
 
-/// All findings, the most worthwhile first, and what removing the first few together would bring.
+/// All findings, the most worthwhile first, and what removing all of them together would bring.
 pub(crate) fn find(facts: &Facts<'_>) -> (Vec<Finding>, Option<Ns>) {
     let findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(facts)).collect();
     let mut findings = without_consequences(findings);
     // What costs no time comes last, as it stands in the rules.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.gain_ns));
     let mut joint: Option<Scenario> = None;
-    for Without(scenario) in findings.iter().filter_map(|finding| finding.without.as_deref()).take(JOINT) {
+    for Without(scenario) in findings.iter().filter_map(|finding| finding.without.as_deref()) {
         joint = Some(joint.map_or_else(|| scenario.clone(), |joint| joint.and(scenario)));
     }
-    let gain = joint.map(|joint| facts.step - facts.model.mean_step(&joint));
+    let gain = joint.map(|joint| facts.step - facts.model.step_time(&joint));
     (findings, gain)
 }
 
@@ -159,9 +192,16 @@ fn without_consequences(mut findings: Vec<Finding>) -> Vec<Finding> {
 impl Facts<'_> {
     /// What a step takes less in a scenario, if it is worth speaking of.
     fn gain(&self, scenario: &Scenario) -> Option<Gain> {
-        let saved = self.step - self.model.mean_step(scenario);
-        let pct = saved.pct_of(self.step);
-        (pct >= WORTH_PCT).then_some(Gain { ns: saved, pct })
+        let saved = |scenario: &Scenario| self.step - self.model.step_time(scenario);
+        let ns = saved(scenario);
+        let pct = ns.pct_of(self.step);
+        if pct < WORTH_PCT {
+            return None;
+        }
+        let inferred_stays = saved(&Scenario { keep_inferred: true, ..scenario.clone() });
+        let others_wait = self.alone.then(|| saved(&Scenario { alone: Alone::Waits, ..scenario.clone() }));
+        let others = others_wait.unwrap_or(ns);
+        Some(Gain { ns, low: ns.min(inferred_stays).min(others), high: ns.max(others), pct })
     }
 
     fn ranks(&self) -> impl Iterator<Item = u32> {
@@ -182,12 +222,57 @@ impl Facts<'_> {
 #[derive(Clone, Copy, Debug)]
 struct Gain {
     ns: Ns,
+    low: Ns,
+    high: Ns,
     pct: f64,
 }
 
+impl Gain {
+    /// No more than a time that is all there is to gain, if that is still worth speaking of.
+    fn at_most(self, most: Ns, step: Ns) -> Option<Gain> {
+        let ns = self.ns.min(most);
+        let gain = Gain { ns, low: self.low.min(ns), high: self.high.min(most), pct: ns.pct_of(step) };
+        Some(gain).filter(|gain| gain.pct >= WORTH_PCT)
+    }
+}
+
 impl Finding {
+    fn new(id: &'static str, title: String, advice: &'static str, command: String) -> Finding {
+        Finding {
+            id,
+            title,
+            claim: Claim::default(),
+            evidence: Evidence::default(),
+            confidence: Confidence::High,
+            caveat: None,
+            advice,
+            gain_ns: None,
+            gain_low_ns: None,
+            gain_high_ns: None,
+            gain_pct: None,
+            command,
+            without: None,
+        }
+    }
+
+    fn claiming(mut self, numbers: impl IntoIterator<Item = (&'static str, i64)>) -> Finding {
+        self.claim = Claim::new(numbers);
+        self
+    }
+
+    fn shown_by(mut self, evidence: Evidence) -> Finding {
+        self.evidence = evidence;
+        self
+    }
+
+    fn trusted(mut self, confidence: Confidence, caveat: Option<String>) -> Finding {
+        (self.confidence, self.caveat) = (confidence, caveat);
+        self
+    }
+
     fn worth(mut self, gain: Gain, without: Scenario) -> Finding {
         (self.gain_ns, self.gain_pct) = (Some(gain.ns), Some(gain.pct));
+        (self.gain_low_ns, self.gain_high_ns) = (Some(gain.low), Some(gain.high));
         self.without = Some(Box::new(Without(without)));
         self
     }

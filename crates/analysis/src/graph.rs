@@ -6,7 +6,11 @@
 //! * a thread does one thing after another (the lag is the host's own work between two calls);
 //! * GPU work follows its launch, and the work before it on its stream;
 //! * a stream that waits for an event follows the work before that event; a call that synchronises returns after
-//!   the work it waited for; the backward thread runs while the forward thread waits for it.
+//!   the work it waited for, and a launch on a full queue once there is room; the backward thread runs while the
+//!   forward thread waits for it.
+//!
+//! Work that was in flight before the first step began stays as it was: its launch is not recorded, and no question
+//! about the steps concerns it.
 //!
 //! What remains between the latest of these and the recorded start is the node's `delay`: the model does not know
 //! what it waited for. Replayed without a change, every node therefore begins and ends as recorded, and the sum of
@@ -20,15 +24,18 @@ mod couple;
 mod device;
 mod handover;
 mod host;
+mod in_flight;
 mod replay;
+mod stream_waits;
 mod trust;
+mod waits;
 mod walk;
 
 use gpuscope_trace::{Interval, Kind, Ns, Row, View};
 
 pub(crate) use build::Marks;
 pub(crate) use couple::{Coupled, RankGraph};
-pub(crate) use replay::{Alone, Replayed, Scenario, replay};
+pub(crate) use replay::{Alone, GroupChange, Replayed, Scenario, replay};
 pub(crate) use trust::unexplained_delays;
 pub(crate) use walk::{Spent, Stretch, walk};
 
@@ -64,6 +71,8 @@ pub(crate) enum Why {
     Event,
     /// A call returned once the GPU was done.
     Synchronisation,
+    /// A call returned once there was room in the queue.
+    FullQueue,
     /// Another thread was waited for, or started this one.
     Handover,
 }
@@ -79,6 +88,17 @@ pub(crate) struct Edge {
     pub lag: Ns,
 }
 
+/// What no change moves, because it hangs on work that was in flight before the steps began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Hold {
+    #[default]
+    None,
+    /// It begins no sooner than it did.
+    Start,
+    /// It was in flight itself.
+    Whole,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Node {
     pub row: Row,
@@ -89,8 +109,11 @@ pub(crate) struct Node {
     pub delay: Ns,
     /// Which of the marks given to [`Graph::new`] its name has, as bits.
     pub marks: u32,
+    /// The group of ranks that it communicates in; 0 for none.
+    pub group: u16,
     /// The step that launched it, as a place in [`View::steps`].
     pub step: Option<u32>,
+    pub hold: Hold,
     first_edge: u32,
 }
 

@@ -31,6 +31,7 @@ pub mod inference;
 pub mod info;
 mod inherit;
 pub mod kernels;
+mod launch_queue;
 pub mod launches;
 pub mod layers;
 mod lost;
@@ -58,6 +59,7 @@ pub mod temporal;
 mod text;
 pub mod throughput;
 pub mod timeline;
+mod typical;
 mod weighted;
 pub mod whatif;
 

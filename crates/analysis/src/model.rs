@@ -26,6 +26,8 @@ pub(crate) struct RankModel {
     /// Names of GPU events and of calls that waited; each node's place in them, or none for the rest.
     pub names: Vec<String>,
     pub name_of: Vec<u32>,
+    /// What the groups of its communication are called, by number; the first stands for none.
+    pub groups: Vec<String>,
 }
 
 impl RankModel {
@@ -35,7 +37,7 @@ impl RankModel {
         let tied = RankGraph::new(rank, view, &window, marks);
         let graph = &tied.graph;
         let breakdown = Breakdown::default().local(rank, view);
-        let steps = StepEnds::of(view, &breakdown);
+        let steps = StepEnds::of(view, &breakdown, graph);
         let mut names = Vec::new();
         let mut known = rustc_hash::FxHashMap::default();
         let mut name_of = vec![u32::MAX; graph.nodes.len()];
@@ -47,7 +49,7 @@ impl RankModel {
                 });
             }
         }
-        Some(RankModel { rank, graph: Some(tied), steps, names, name_of })
+        Some(RankModel { rank, graph: Some(tied), steps, names, name_of, groups: Vec::new() })
     }
 }
 
@@ -81,6 +83,8 @@ fn all_steps(view: View<'_>) -> Option<Window> {
 pub(crate) struct JobModel {
     pub ranks: Vec<RankModel>,
     pub coupled: Coupled,
+    /// The groups of all ranks by what they are called; work in the graphs has their places.
+    pub groups: Vec<String>,
 }
 
 /// What a scenario comes to.
@@ -108,8 +112,17 @@ pub(crate) struct Shares {
 impl JobModel {
     pub(crate) fn new(locals: Vec<Option<RankModel>>) -> JobModel {
         let mut ranks: Vec<RankModel> = locals.into_iter().flatten().collect();
-        let graphs = ranks.iter_mut().filter_map(|rank| rank.graph.take()).collect();
-        JobModel { coupled: Coupled::of(graphs), ranks }
+        let mut groups = vec![String::new()];
+        let mut graphs = Vec::new();
+        for rank in &mut ranks {
+            let places: Vec<u16> = rank.groups.iter().map(|label| place_of(&mut groups, label)).collect();
+            let Some(mut tied) = rank.graph.take() else { continue };
+            for node in tied.graph.nodes.iter_mut().filter(|node| node.group != 0) {
+                node.group = places.get(usize::from(node.group)).copied().unwrap_or(0);
+            }
+            graphs.push(tied);
+        }
+        JobModel { coupled: Coupled::of(graphs), ranks, groups }
     }
 
     /// Whether communication waits for ranks that are not here.
@@ -117,13 +130,14 @@ impl JobModel {
         self.coupled.lone_communication()
     }
 
+    /// What a step takes on each rank, as recorded.
     pub(crate) fn recorded_steps(&self) -> Vec<Ns> {
-        let recorded = self.coupled.graphs.iter().map(|graph| Replayed {
-            start: graph.nodes.iter().map(|node| node.start).collect(),
-            end: graph.nodes.iter().map(|node| node.end).collect(),
-        });
-        let recorded: Vec<Replayed> = recorded.collect();
-        self.step_times(&recorded)
+        self.ranks.iter().map(|rank| rank.steps.recorded()).collect()
+    }
+
+    /// The job's step time: the median rank's.
+    pub(crate) fn recorded_step(&self) -> Ns {
+        median(self.recorded_steps()).unwrap_or_default()
     }
 
     fn step_times(&self, replayed: &[Replayed]) -> Vec<Ns> {
@@ -144,13 +158,6 @@ impl JobModel {
         Prediction { step: median(steps.clone()).unwrap_or_default(), steps, bottleneck }
     }
 
-    /// What a step takes in the long run on the slowest rank.
-    pub(crate) fn mean_step(&self, scenario: &Scenario) -> Ns {
-        let replayed = replay(&self.coupled, scenario);
-        let each = self.ranks.iter().zip(&self.coupled.graphs).zip(&replayed);
-        each.map(|((rank, graph), times)| rank.steps.mean_step(graph, times)).max().unwrap_or_default()
-    }
-
     /// The recorded job.
     pub(crate) fn as_recorded(&self) -> Prediction {
         let steps = self.recorded_steps();
@@ -168,6 +175,16 @@ impl JobModel {
     }
 }
 
+/// The place of a group that is not yet known is the next.
+fn place_of(groups: &mut Vec<String>, label: &str) -> u16 {
+    let known = groups.iter().skip(1).position(|group| group == label).map(|place| place + 1);
+    let place = known.unwrap_or_else(|| {
+        groups.push(label.to_owned());
+        groups.len() - 1
+    });
+    u16::try_from(place).unwrap_or(u16::MAX)
+}
+
 fn shares(coupled: &Coupled, graph: u32) -> Shares {
     let mut shares = Shares::default();
     if coupled.graphs.is_empty() {
@@ -182,7 +199,7 @@ fn shares(coupled: &Coupled, graph: u32) -> Shares {
             (Spent::Running, Some(What::Gpu(_))) => &mut shares.computation,
             (Spent::Running | Spent::Before(Why::Thread | Why::Handover), _) => &mut shares.host,
             (Spent::Before(Why::Launch | Why::Stream), _) => &mut shares.launching,
-            (Spent::Before(Why::Event | Why::Synchronisation), _) => &mut shares.synchronisation,
+            (Spent::Before(Why::Event | Why::Synchronisation | Why::FullQueue), _) => &mut shares.synchronisation,
             (Spent::Unknown, _) => &mut shares.unknown,
         } += stretch.time.len();
     }

@@ -31,6 +31,16 @@ pub(crate) struct Sync {
     pub held_back: Option<Row>,
 }
 
+impl Sync {
+    /// The work before the event that was waited for.
+    pub(crate) fn source(&self) -> Option<Row> {
+        match self.awaited {
+            Awaited::Event(source) => source,
+            Awaited::Stream(_) | Awaited::Device(_) => None,
+        }
+    }
+}
+
 /// GPU events of every stream in the order of their launches.
 pub(crate) struct LaunchOrder(FxHashMap<StreamKey, Vec<(Ns, Row)>>);
 
@@ -49,7 +59,7 @@ impl LaunchOrder {
         LaunchOrder(streams)
     }
 
-    fn last_before(&self, stream: StreamKey, time: Ns) -> Option<Row> {
+    pub(crate) fn last_before(&self, stream: StreamKey, time: Ns) -> Option<Row> {
         let launches = self.0.get(&stream)?;
         let next = launches.partition_point(|(launched, _)| *launched < time);
         Some(launches[next.checked_sub(1)?].1)

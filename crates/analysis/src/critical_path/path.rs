@@ -90,7 +90,7 @@ impl CriticalPathAnswer {
                 }
                 (Spent::Before(Why::Launch), _) => self.push(*rank, names, stretch, Bound::KernelLaunch),
                 (Spent::Before(Why::Stream), _) => self.push(*rank, names, stretch, Bound::KernelKernel),
-                (Spent::Before(Why::Event | Why::Synchronisation | Why::Handover), _) => {
+                (Spent::Before(Why::Event | Why::Synchronisation | Why::FullQueue | Why::Handover), _) => {
                     self.push(*rank, names, stretch, Bound::Sync);
                 }
                 (Spent::Unknown, _) => self.push(*rank, names, stretch, Bound::Unknown),

@@ -1,10 +1,10 @@
 //! The GPU waits for the host: by what the host does meanwhile.
 
-use gpuscope_trace::Ns;
+use gpuscope_trace::{Kind, Ns};
 
 use super::{Confidence, Evidence, Facts, Finding, marks, rank_flag};
-use crate::graph::{Scenario, What};
-use crate::idle::Cause;
+use crate::graph::{Graph, Scenario, What};
+use crate::idle::{Cause, HostCause as HostCauseRow, HostGap, IdleAnswer};
 
 pub(super) const OPERATORS: &str = "host_operators";
 
@@ -82,32 +82,83 @@ const CAUSES: &[HostCause] = &[
     },
 ];
 
-/// No operator is free: the gain is what a graph that is replayed comes near.
-const FREE_OPERATORS: &str = "as if operators cost the host nothing: an upper bound";
-
-/// What is said of Python if it is there before anything is launched.
-const PYTHON_FIRST: &str = "Python code before the first launch keeps the GPU waiting";
+/// No operator is free: compiled code and captured graphs leave about so much of what they take the host.
+const OPERATORS_LEFT: f64 = 0.25;
+const CHEAPER_OPERATORS: &str =
+    "as if operators cost the host a quarter of their time, which captured graphs come near";
 
 pub(super) fn host_bound(facts: &Facts<'_>) -> Vec<Finding> {
     CAUSES.iter().filter_map(|cause| finding(facts, cause)).collect()
 }
 
+/// Where the GPU of a rank waits for the host.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Where {
+    BeforeItsFirstWork,
+    BetweenItsWork,
+    AfterItsLastWork,
+}
+
 /// A time in which the GPU of a rank has nothing to do.
-struct Place {
+#[derive(Clone, Copy, Debug)]
+struct Stall {
+    at: Where,
     rank: u32,
     step: Option<i64>,
     start: Ns,
     end: Ns,
 }
 
-/// When the GPU has nothing to do at first, on the rank where that is longest.
-fn lead(facts: &Facts<'_>) -> Option<Place> {
-    let leads = facts.model.ranks.iter().zip(&facts.model.coupled.graphs).filter_map(|(rank, graph)| {
-        let gpu = graph.nodes.iter().filter(|node| matches!(node.what, What::Gpu(_)));
-        let end = gpu.map(|node| node.start).min()?;
-        Some(Place { rank: rank.rank, step: None, start: graph.span.start, end })
+impl Stall {
+    fn len(&self) -> Ns {
+        self.end - self.start
+    }
+}
+
+/// When the GPU has nothing to do at first and at last, each on the rank where that is longest.
+fn at_the_ends(facts: &Facts<'_>) -> [Option<Stall>; 2] {
+    let each = || facts.model.ranks.iter().zip(&facts.model.coupled.graphs);
+    let on_gpu = |graph: &Graph| -> Option<(Ns, Ns)> {
+        let nodes = || graph.nodes.iter().filter(|node| matches!(node.what, What::Gpu(_)));
+        Some((nodes().map(|node| node.start).min()?, nodes().map(|node| node.end).max()?))
+    };
+    let lead = each().filter_map(|(rank, graph)| {
+        let (start, end) = (graph.span.start, on_gpu(graph)?.0);
+        Some(Stall { at: Where::BeforeItsFirstWork, rank: rank.rank, step: None, start, end })
     });
-    leads.max_by_key(|lead| lead.end - lead.start)
+    let tail = each().filter_map(|(rank, graph)| {
+        let (start, end) = (on_gpu(graph)?.1, graph.nodes[graph.host_end? as usize].end);
+        Some(Stall { at: Where::AfterItsLastWork, rank: rank.rank, step: None, start, end })
+    });
+    [lead.max_by_key(Stall::len), tail.max_by_key(Stall::len)]
+}
+
+/// What the GPUs waited for because of one cause.
+struct Seen<'a> {
+    /// Of each rank that did.
+    rows: Vec<&'a HostCauseRow>,
+    worst: Option<&'a HostCauseRow>,
+    gap: Option<&'a HostGap>,
+}
+
+impl<'a> Seen<'a> {
+    fn of(idle: &'a IdleAnswer, cause: Cause) -> Seen<'a> {
+        let rows: Vec<_> = idle.host_causes.iter().filter(|row| row.cause == cause).collect();
+        let worst = rows.iter().copied().max_by_key(|row| row.idle_ns);
+        Seen { worst, gap: idle.host_gaps.iter().find(|gap| gap.cause == cause), rows }
+    }
+
+    fn idle(&self) -> Ns {
+        self.worst.map_or(Ns::ZERO, |row| row.idle_ns)
+    }
+
+    /// The ranks it concerns; none for all.
+    fn ranks(&self, all: usize) -> Vec<u32> {
+        let most = self.idle();
+        let large = self.rows.iter().filter(|row| row.idle_ns.0 * 2 > most.0);
+        let ranks: Vec<u32> = large.map(|row| row.rank).collect();
+        if ranks.len() == all && all > 1 { Vec::new() } else { ranks }
+    }
 }
 
 fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
@@ -115,86 +166,149 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
     if facts.marks_seen & cause.mark == 0 {
         return None;
     }
-    let mut without = Scenario::scaling(cause.mark, 0.0);
+    let is_operators = cause.cause == Cause::Operator;
+    let mut without = Scenario::scaling(cause.mark, if is_operators { OPERATORS_LEFT } else { 0.0 });
     without.not_awaited = cause.mark;
-    let gain = facts.gain(&without)?;
-    let rows: Vec<_> = facts.idle.host_causes.iter().filter(|row| row.cause == cause.cause).collect();
-    let idle = rows.iter().map(|row| row.idle_ns).max();
-    let steps = facts.model.ranks.iter().map(|rank| rank.steps.len()).max().unwrap_or(0);
-    let waited = |share: i64| idle.unwrap_or_default().0 >= gain.ns.0 / share * steps.max(1) as i64;
+    let mut gain = facts.gain(&without)?;
+    let seen = Seen::of(facts.idle, cause.cause);
+    let steps = facts.model.ranks.iter().map(|rank| rank.steps.len()).max().unwrap_or(0).max(1) as i64;
+    let per_step = Ns(seen.idle().0 / steps);
     // Without it the host would run ahead and hide other stalls; that alone is no reason to blame it.
     let enough = match cause.cause {
-        Cause::Synchronisation => waited(4),
-        Cause::Operator => waited(2),
+        Cause::Synchronisation => per_step.0 >= gain.ns.0 / 4,
+        Cause::Operator => per_step.0 >= gain.ns.0 / 2 && operators_are_slower(facts),
         _ => true,
     };
     if !enough {
         return None;
     }
-    // What came before the GPU's first work cost a step something only if one began there.
-    let before_first = steps <= 1 && !waited(2);
-    if before_first && steps == 0 {
-        return None;
+    let stall = stall(facts, &seen, per_step, steps);
+    if let Some(stall) = stall.filter(|stall| stall.at != Where::BetweenItsWork) {
+        if facts.model.ranks.iter().all(|rank| rank.steps.len() == 0) {
+            // What came before the GPU's first work cost a step something only if one began there.
+            return None;
+        }
+        gain = gain.at_most(stall.len(), facts.step)?;
     }
-    let worst = rows.iter().max_by_key(|row| row.idle_ns);
-    let concerned = |most: Ns| {
-        let large = rows.iter().filter(|row| row.idle_ns.0 * 2 > most.0);
-        large.map(|row| row.rank).collect::<Vec<u32>>()
-    };
-    let mut ranks = idle.map(concerned).unwrap_or_default();
-    if ranks.len() == facts.ranks().count() && ranks.len() > 1 {
-        ranks.clear();
-    }
-    let mut gaps = facts.idle.host_gaps.iter();
-    let mut gap = || {
-        let gap = gaps.find(|gap| gap.cause == cause.cause)?;
-        let end = gap.start_ns + gap.idle_ns;
-        Some(Place { rank: gap.rank, step: gap.step, start: gap.start_ns, end })
-    };
-    let place = if before_first { lead(facts) } else { gap() };
+    let ranks = seen.ranks(facts.ranks().count());
     let (confidence, caveat) = match cause.cause {
-        Cause::Operator => (Confidence::Medium, Some(FREE_OPERATORS.to_owned())),
+        Cause::Operator => (Confidence::Medium, Some(CHEAPER_OPERATORS.to_owned())),
         _ => facts.about_host(),
     };
-    let text = match worst {
-        _ if before_first => {
-            let waits = place.as_ref().map_or(Ns::ZERO, |place| place.end - place.start);
-            format!("the GPU's first work comes {} into the step", crate::text::time(waits))
+    let at = stall.map_or(Where::BetweenItsWork, |stall| stall.at);
+    // Idle times begin with the GPU's first work; the path begins with the step.
+    let command = if at == Where::BetweenItsWork { "idle" } else { "critical-path" };
+    let finding = Finding::new(
+        cause.id,
+        title(cause, at),
+        cause.advice,
+        format!("gpuscope {command}{}", rank_flag(&ranks)),
+    );
+    let waits = waits(facts, cause.mark);
+    let claim = [
+        ("gaps", seen.worst.map_or(0, |row| row.count as i64)),
+        ("idle_ns", seen.idle().0),
+        ("waits", waits.count as i64),
+        ("waited_ns", waits.time.0),
+    ];
+    let evidence = Evidence {
+        step: stall.and_then(|stall| stall.step),
+        rank: stall.map(|stall| stall.rank),
+        start_ns: stall.map(|stall| stall.start),
+        end_ns: stall.map(|stall| stall.end),
+        names: names(facts, &seen, stall, &waits),
+        text: text(&seen, stall, &waits),
+        ranks,
+    };
+    Some(finding.claiming(claim).shown_by(evidence).trusted(confidence, caveat).worth(gain, without))
+}
+
+/// Where most of what the host costs is seen.
+fn stall(facts: &Facts<'_>, seen: &Seen<'_>, per_step: Ns, steps: i64) -> Option<Stall> {
+    let between = seen.gap.map(|gap| Stall {
+        at: Where::BetweenItsWork,
+        rank: gap.rank,
+        step: gap.step,
+        start: gap.start_ns,
+        end: gap.start_ns + gap.idle_ns,
+    });
+    if steps > 1 {
+        return between;
+    }
+    let ends = at_the_ends(facts).into_iter().flatten().max_by_key(Stall::len);
+    ends.filter(|stall| stall.len() > per_step).or(between)
+}
+
+fn title(cause: &HostCause, at: Where) -> String {
+    match (cause.cause, at) {
+        (Cause::Python, Where::BeforeItsFirstWork) => {
+            "Python code before the first launch keeps the GPU waiting".to_owned()
         }
-        Some(row) => format!(
+        (Cause::Python, Where::AfterItsLastWork) => {
+            "Python code after the last kernel makes the step longer".to_owned()
+        }
+        (_, Where::AfterItsLastWork) => format!("{}, after the GPU has finished", cause.what),
+        (_, Where::BeforeItsFirstWork) => format!("{}, before the GPU gets its first work", cause.what),
+        _ => cause.what.to_owned(),
+    }
+}
+
+/// Whether it is true that operators take the host longer than the GPU.
+fn operators_are_slower(facts: &Facts<'_>) -> bool {
+    let bit = marks::OPERATOR.trailing_zeros() as u8;
+    let of_graph = |graph: &Graph| {
+        let parts = graph.host_parts.iter().filter(|part| part.mark == bit);
+        let host: Ns = parts.map(|part| part.time).sum();
+        let own = |node: &&crate::graph::Node| matches!(node.what, What::Gpu(kind) if kind != Kind::Communication);
+        let gpu: Ns = graph.nodes.iter().filter(own).map(|node| node.end - node.start).sum();
+        host > gpu
+    };
+    facts.model.coupled.graphs.iter().any(of_graph)
+}
+
+/// Calls that waited for this cause, on the rank where they waited longest.
+fn waits(facts: &Facts<'_>, mark: u32) -> marks::Marked {
+    let all = facts.marked.iter().map(|rank| rank.waited(mark));
+    all.max_by_key(|waited| waited.time).unwrap_or_default()
+}
+
+fn names(facts: &Facts<'_>, seen: &Seen<'_>, stall: Option<Stall>, waits: &marks::Marked) -> Vec<String> {
+    let lead = stall.filter(|stall| stall.at == Where::BeforeItsFirstWork);
+    let lead = lead.and_then(|stall| facts.marked.iter().find(|rank| rank.rank == stall.rank));
+    if let Some(rank) = lead {
+        return rank.lead.iter().map(|(name, _)| name.clone()).collect();
+    }
+    let frame = seen.gap.and_then(|gap| gap.stack.iter().rev().find(|name| name.contains(".py(")).cloned());
+    let told = seen.worst.and_then(|row| row.name.clone());
+    let waited = Some(waits.name.clone()).filter(|name| !name.is_empty());
+    let mut names: Vec<String> = Vec::new();
+    for name in [told, waited, frame].into_iter().flatten() {
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+fn text(seen: &Seen<'_>, stall: Option<Stall>, waits: &marks::Marked) -> String {
+    let time = crate::text::time;
+    match (stall.map(|stall| (stall.at, stall.len())), seen.worst) {
+        (Some((Where::BeforeItsFirstWork, waits)), _) => {
+            format!("the GPU's first work comes {} into the step", time(waits))
+        }
+        (Some((Where::AfterItsLastWork, waits)), _) => {
+            format!("the step goes on for {} after the GPU's last work", time(waits))
+        }
+        (_, Some(row)) => format!(
             "{} of the GPU on rank {}, {} in all{}",
             if row.count == 1 { "1 gap".to_owned() } else { format!("{} gaps", row.count) },
             row.rank,
-            crate::text::time(row.idle_ns),
+            time(row.idle_ns),
             row.name.as_deref().map(|name| format!(", mostly in {name}")).unwrap_or_default(),
         ),
-        None => "seen on the critical path".to_owned(),
-    };
-    let finding = Finding {
-        id: cause.id,
-        title: if before_first && cause.cause == Cause::Python { PYTHON_FIRST } else { cause.what }
-            .to_owned(),
-        // Idle times begin with the GPU's first work; the path begins with the step.
-        command: format!(
-            "gpuscope {}{}",
-            if before_first { "critical-path" } else { "idle" },
-            rank_flag(&ranks)
-        ),
-        evidence: Evidence {
-            step: place.as_ref().and_then(|place| place.step),
-            rank: place.as_ref().map(|place| place.rank),
-            start_ns: place.as_ref().map(|place| place.start),
-            end_ns: place.as_ref().map(|place| place.end),
-            names: worst.filter(|_| !before_first).and_then(|row| row.name.clone()).into_iter().collect(),
-            ranks,
-            text,
-        },
-        confidence,
-        caveat,
-        advice: cause.advice,
-        gain_ns: None,
-        gain_pct: None,
-        without: None,
-    };
-    Some(finding.worth(gain, without))
+        (_, None) if waits.count > 0 => {
+            format!("{} waits, {} in all, mostly in {}", waits.count, time(waits.time), waits.name)
+        }
+        (_, None) => "seen on the critical path".to_owned(),
+    }
 }

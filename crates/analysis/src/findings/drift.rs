@@ -110,26 +110,17 @@ fn finding(facts: &Facts<'_>, slower: &[Slowdown], at_once: bool) -> Option<Find
             "look for growing inputs, heat, or memory that fragments; compare an early and a late step with diff",
         )
     };
-    let finding = Finding {
-        id,
-        title,
-        evidence: Evidence {
-            step: step.and_then(|step| facts.model.ranks[worst.place].steps.number(step as usize)),
-            rank: Some(facts.model.ranks[worst.place].rank),
-            start_ns: None,
-            end_ns: None,
-            names: Vec::new(),
-            text: format!("computation against the first step: {}", worst.course()),
-            ranks: if everywhere { Vec::new() } else { ranks.clone() },
-        },
-        confidence: Confidence::Medium,
-        caveat: None,
-        advice,
-        gain_ns: None,
-        gain_pct: None,
-        command: format!("gpuscope breakdown{}", rank_flag(&ranks)),
-        without: None,
+    let finding =
+        Finding::new(id, title, advice, format!("gpuscope breakdown{}", rank_flag(&ranks)));
+    let claim = [("slower_pct", percent.round() as i64), ("ranks", ranks.len() as i64)];
+    let evidence = Evidence {
+        step: step.and_then(|step| facts.model.ranks[worst.place].steps.number(step as usize)),
+        rank: Some(facts.model.ranks[worst.place].rank),
+        text: format!("computation against the first step: {}", worst.course()),
+        ranks: if everywhere { Vec::new() } else { ranks },
+        ..Evidence::default()
     };
+    let finding = finding.claiming(claim).shown_by(evidence).trusted(Confidence::Medium, None);
     Some(finding.worth(gain, without))
 }
 

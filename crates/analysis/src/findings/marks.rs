@@ -2,13 +2,13 @@
 
 use std::cell::RefCell;
 
-use gpuscope_trace::{Arg, Bitmap, Class, Kind, Ns, Row, StrId, View};
+use gpuscope_trace::{Arg, Bitmap, Kind, Ns, Row, StrId, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use crate::graph::{Marks, What};
+use super::lead;
+use crate::graph::{Hold, Marks, Node, What};
 use crate::idle::{Cause, Causes};
 use crate::model::{JobModel, RankModel};
-use crate::owner::{Among, Owners};
 use crate::phases::recomputed;
 
 pub(super) const SYNCHRONISATION: u32 = 1;
@@ -24,14 +24,12 @@ pub(super) const UNPINNED: u32 = 1 << 9;
 pub(super) const LOW_OCCUPANCY: u32 = 1 << 10;
 pub(super) const RECOMPUTED: u32 = 1 << 11;
 pub(super) const SMALL: u32 = 1 << 12;
-/// From here on one mark for each group of ranks; groups share one if there are many.
-const FIRST_GROUP: u32 = 16;
-const GROUPS: u32 = 16;
-
-/// Shorter kernels are over before the host has launched the next.
+/// A longer kernel is worth its launch, whenever it is over.
 const SMALL_KERNEL: Ns = Ns(6_000);
 /// A host that takes longer from one launch to the next does something else, which fusing kernels does not save.
 const NEXT_LAUNCH: Ns = Ns(200_000);
+/// Smaller copies take their time for reasons other than where the memory is.
+const WORTH_PINNING: i64 = 64 * 1024;
 /// Kernels so short matter to nobody however they fill the device.
 const WORTH_FILLING: Ns = Ns(20_000);
 const FEW_BLOCKS_PER_SM: f32 = 1.0;
@@ -45,10 +43,14 @@ pub(crate) struct RankMarks {
     pub rank: u32,
     /// By mark.
     pub gpu: Vec<Marked>,
-    /// What communicates in the group of each mark.
-    pub groups: FxHashMap<u32, String>,
+    /// Calls that waited, by mark.
+    pub waits: Vec<Marked>,
+    /// What communicates in each group, by the number that its work has in the rank's graph.
+    pub groups: Vec<Marked>,
     /// Weighted by time: how much of the device kernels of low occupancy fill.
     pub fill: f64,
+    /// What the launching thread did before the GPU's first work, by name with all inside: the most telling first.
+    pub lead: Vec<(String, Ns)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -60,51 +62,51 @@ pub(crate) struct Marked {
     pub longest: Option<(Ns, Ns)>,
 }
 
+impl Marked {
+    /// How many there are and how long they take, as a finding claims it.
+    pub(super) fn claim(&self, what: &'static str) -> [(&'static str, i64); 2] {
+        [(what, self.count as i64), ("time_ns", self.time.0)]
+    }
+}
+
 /// The rank's model with all marks on it.
 pub(crate) fn model(rank: u32, view: View<'_>) -> Option<(RankModel, RankMarks)> {
     let marker = Marker::new(view);
     let gpu = |view: View<'_>, row: Row, kind: Kind| marker.gpu(view, row, kind);
+    let group = |view: View<'_>, row: Row, kind: Kind| marker.group(view, row, kind);
     let host = |_: View<'_>, row: Row| marker.host(row);
-    let model = RankModel::new(rank, view, &Marks { gpu: &gpu, host: Some(&host) })?;
-    let marks = RankMarks::of(rank, view, &model, &marker);
+    let mut model = RankModel::new(rank, view, &Marks { gpu: &gpu, group: &group, host: Some(&host) })?;
+    let marks = RankMarks::of(rank, view, &model);
+    model.groups = marker.groups.take().into_labels();
     Some((model, marks))
 }
 
 struct Marker<'a> {
     causes: RefCell<Causes<'a>>,
-    operators: RefCell<Owners<'a, Test<'a>>>,
-    /// Operators that copied from memory the device cannot reach.
-    unpinned_copies: FxHashSet<Row>,
-    groups: RefCell<FxHashMap<u32, String>>,
+    /// Calls that copy.
+    copying: FxHashSet<Row>,
+    groups: RefCell<Groups>,
     /// Names that say pageable.
     pageable: FxHashSet<StrId>,
     /// Calls that launch forward work during the backward pass.
     recomputing: Bitmap,
-    /// Calls that come soon after another launch of their thread.
-    in_a_row: FxHashSet<Row>,
+    /// Calls that come soon after another launch of their thread, each with when the thread next launches.
+    in_a_row: FxHashMap<Row, Ns>,
 }
-
-type Test<'a> = Box<dyn FnMut(Row) -> bool + 'a>;
 
 impl<'a> Marker<'a> {
     fn new(view: View<'a>) -> Marker<'a> {
-        let (trace, nesting) = (view.trace, view.index.nesting(view.trace));
-        let is_operator: Test<'a> = Box::new(move |row| trace.class(row) == Class::Operator);
-        let mut operators = Owners::new(nesting, trace.len(), Among::Innermost, is_operator);
+        let trace = view.trace;
         let pageable: FxHashSet<StrId> =
             trace.strings.iter().filter(|(_, text)| text.contains("Pageable")).map(|(id, _)| id).collect();
-        let mut unpinned_copies = FxHashSet::default();
-        if !pageable.is_empty() {
-            let copies = view.gpu().filter(|event| pageable.contains(&trace.name_id(event.row)));
-            unpinned_copies.extend(copies.filter_map(|event| operators.of(view.launch(event.row)?)));
-        }
+        let copies = view.gpu().filter(|event| event.kind == Kind::Memcpy);
+        let copying = copies.filter_map(|event| view.launch(event.row)).collect();
         let mut calls: Vec<Row> = view.gpu().filter_map(|event| view.launch(event.row)).collect();
         calls.sort_unstable();
         calls.dedup();
         Marker {
             causes: RefCell::new(Causes::new(view)),
-            operators: RefCell::new(operators),
-            unpinned_copies,
+            copying,
             groups: RefCell::default(),
             pageable,
             recomputing: recomputed(view, calls.iter().copied()),
@@ -114,14 +116,7 @@ impl<'a> Marker<'a> {
 
     fn host(&self, row: Row) -> u32 {
         let (cause, _) = self.causes.borrow_mut().of(row);
-        let mut operators = self.operators.borrow_mut();
         match cause {
-            // The wait that follows a copy from pageable memory is there because of it.
-            Cause::Synchronisation
-                if operators.of(row).is_some_and(|op| self.unpinned_copies.contains(&op)) =>
-            {
-                UNPINNED
-            }
             Cause::Synchronisation => SYNCHRONISATION,
             Cause::Item => ITEM,
             Cause::BlockingCopy => BLOCKING_COPY,
@@ -131,13 +126,15 @@ impl<'a> Marker<'a> {
             Cause::DataLoading => DATA_LOADING,
             Cause::Python => PYTHON,
             Cause::Operator => OPERATOR,
+            // Also the asynchronous ones, where they did wait.
+            Cause::RuntimeCall if self.copying.contains(&row) => BLOCKING_COPY,
             Cause::Optimizer | Cause::RuntimeCall | Cause::Annotation | Cause::NothingRecorded => 0,
         }
     }
 
     fn gpu(&self, view: View<'_>, row: Row, kind: Kind) -> u32 {
         match kind {
-            Kind::Communication => self.group(view, row),
+            Kind::Communication => 0,
             Kind::Memcpy => self.copy(view, row),
             Kind::Memset | Kind::Computation => self.kernel(view, row),
         }
@@ -147,26 +144,30 @@ impl<'a> Marker<'a> {
         let blocks = |call: Row| view.trace.name(call).ends_with("Memcpy");
         if view.launch(row).is_some_and(blocks) {
             BLOCKING_COPY
-        } else if self.pageable.contains(&view.trace.name_id(row)) {
+        } else if self.pageable.contains(&view.trace.name_id(row))
+            && view.trace.args.int(row, Arg::Bytes).is_some_and(|bytes| bytes >= WORTH_PINNING)
+        {
             UNPINNED
         } else {
             0
         }
     }
 
-    fn group(&self, view: View<'_>, row: Row) -> u32 {
-        let label = group_label(view, row);
-        let hash = label.bytes().fold(0u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte)));
-        let mark = 1 << (FIRST_GROUP + hash % GROUPS);
-        self.groups.borrow_mut().entry(mark).or_insert_with(|| label.to_owned());
-        mark
+    fn group(&self, view: View<'_>, row: Row, kind: Kind) -> u16 {
+        if kind != Kind::Communication {
+            return 0;
+        }
+        let said = [Arg::GroupDescription, Arg::GroupName].map(|arg| view.trace.args.text(row, arg));
+        self.groups.borrow_mut().number(said, || group_label(view, row).to_owned())
     }
 
     fn kernel(&self, view: View<'_>, row: Row) -> u32 {
         let call = view.launch(row);
         let dur = view.trace.dur(row).unwrap_or_default();
         let mut marks = 0;
-        if dur < SMALL_KERNEL && call.is_some_and(|call| self.in_a_row.contains(&call)) {
+        let next = call.and_then(|call| self.in_a_row.get(&call));
+        let over = view.trace.span(row).map(|(_, end)| end);
+        if dur < SMALL_KERNEL && next.zip(over).is_some_and(|(next, over)| over <= *next) {
             marks |= SMALL;
         }
         if dur >= WORTH_FILLING
@@ -181,6 +182,33 @@ impl<'a> Marker<'a> {
     }
 }
 
+/// Groups of ranks by what their work says of them, numbered from 1 on.
+#[derive(Default)]
+struct Groups {
+    known: FxHashMap<[Option<StrId>; 2], u16>,
+    labels: Vec<String>,
+}
+
+impl Groups {
+    fn number(&mut self, said: [Option<StrId>; 2], label: impl FnOnce() -> String) -> u16 {
+        let labels = &mut self.labels;
+        *self.known.entry(said).or_insert_with(|| {
+            let label = label();
+            let known = labels.iter().position(|known| *known == label);
+            let place = known.unwrap_or_else(|| {
+                labels.push(label);
+                labels.len() - 1
+            });
+            u16::try_from(place + 1).unwrap_or(u16::MAX)
+        })
+    }
+
+    /// What each number stands for; the first for none.
+    fn into_labels(self) -> Vec<String> {
+        std::iter::once(String::new()).chain(self.labels).collect()
+    }
+}
+
 /// What a group is for, else what it is called, else nothing.
 fn group_label(view: View<'_>, row: Row) -> &str {
     let said = |arg| {
@@ -190,15 +218,18 @@ fn group_label(view: View<'_>, row: Row) -> &str {
     said(Arg::GroupDescription).or_else(|| said(Arg::GroupName)).unwrap_or("")
 }
 
-fn in_a_row(view: View<'_>, mut calls: Vec<Row>) -> FxHashSet<Row> {
+fn in_a_row(view: View<'_>, mut calls: Vec<Row>) -> FxHashMap<Row, Ns> {
     let thread = |row: Row| view.trace.track(row).thread;
     calls.sort_by_key(|row| (thread(*row), view.trace.start(*row)));
-    let pairs = calls.array_windows().filter(|[before, call]| {
-        let end = view.trace.span(*before).map(|(_, end)| end);
-        let apart = view.trace.start(*call).zip(end).map(|(start, end)| start - end);
-        thread(*before) == thread(*call) && apart.is_some_and(|apart| apart <= NEXT_LAUNCH)
+    let soon_after = |before: Row, call: Row| {
+        let end = view.trace.span(before).map(|(_, end)| end);
+        let apart = view.trace.start(call).zip(end).map(|(start, end)| start - end);
+        thread(before) == thread(call) && apart.is_some_and(|apart| apart <= NEXT_LAUNCH)
+    };
+    let triples = calls.array_windows().filter(|[before, call, next]| {
+        soon_after(*before, *call) && thread(*call) == thread(*next)
     });
-    pairs.map(|[_, call]| *call).collect()
+    triples.filter_map(|[_, call, next]| Some((*call, view.trace.start(*next)?))).collect()
 }
 
 /// All marks that some work or wait of the job has.
@@ -208,42 +239,84 @@ pub(crate) fn seen(model: &JobModel) -> u32 {
     of_nodes.chain(of_work).fold(0, |all, marks| all | marks)
 }
 
-impl RankMarks {
-    fn of(rank: u32, view: View<'_>, model: &RankModel, by: &Marker<'_>) -> RankMarks {
-        let mut gpu = vec![Marked::default(); 32];
-        let mut names: FxHashMap<(u32, u32), Ns> = FxHashMap::default();
-        let (mut filled, mut weight) = (0.0, 0.0);
-        let nodes = model.graph().map_or(&[][..], |graph| &graph.nodes);
-        for (node, name) in nodes.iter().zip(&model.name_of) {
-            if !matches!(node.what, What::Gpu(_)) || node.marks == 0 {
-                continue;
-            }
-            let dur = node.end - node.start;
-            for mark in (0..32).filter(|mark| node.marks >> mark & 1 == 1) {
-                let marked = &mut gpu[mark as usize];
-                (marked.count, marked.time) = (marked.count + 1, marked.time + dur);
-                if marked.longest.is_none_or(|(start, end)| dur > end - start) {
-                    marked.longest = Some((node.start, node.end));
-                }
-                *names.entry((mark, *name)).or_default() += dur;
-            }
-            if node.marks & LOW_OCCUPANCY != 0 {
-                let blocks = view.trace.args.float(node.row, Arg::BlocksPerSm).map_or(1.0, f64::from);
-                filled += blocks.clamp(LEAST_FILL, 1.0) * dur.as_f64();
-                weight += dur.as_f64();
-            }
+/// Sums on the way through a rank's nodes.
+#[derive(Default)]
+struct Tally {
+    marked: Vec<Marked>,
+    names: FxHashMap<(usize, u32), Ns>,
+}
+
+impl Tally {
+    fn add(&mut self, place: usize, name: u32, time: (Ns, Ns)) {
+        if self.marked.len() <= place {
+            self.marked.resize(place + 1, Marked::default());
         }
-        for (mark, marked) in gpu.iter_mut().enumerate() {
-            let of_mark = names.iter().filter(|((of, _), _)| *of == mark as u32);
-            if let Some(((_, name), _)) = of_mark.max_by_key(|((_, name), time)| (**time, *name)) {
-                model.names[*name as usize].clone_into(&mut marked.name);
-            }
+        let (marked, dur) = (&mut self.marked[place], time.1 - time.0);
+        (marked.count, marked.time) = (marked.count + 1, marked.time + dur);
+        if marked.longest.is_none_or(|(start, end)| dur > end - start) {
+            marked.longest = Some(time);
         }
-        let fill = if weight > 0.0 { filled / weight } else { 1.0 };
-        RankMarks { rank, gpu, groups: by.groups.take(), fill }
+        *self.names.entry((place, name)).or_default() += dur;
     }
 
-    pub(super) fn marked(&self, mark: u32) -> &Marked {
-        &self.gpu[mark.trailing_zeros() as usize]
+    fn named(mut self, texts: &[String]) -> Vec<Marked> {
+        let mut most: FxHashMap<usize, (Ns, u32)> = FxHashMap::default();
+        for ((place, name), time) in self.names {
+            let largest = most.entry(place).or_insert((time, name));
+            *largest = (*largest).max((time, name));
+        }
+        for (place, (_, name)) in most {
+            self.marked[place].name.clone_from(&texts[name as usize]);
+        }
+        self.marked
+    }
+}
+
+impl RankMarks {
+    fn of(rank: u32, view: View<'_>, model: &RankModel) -> RankMarks {
+        let (mut gpu, mut waits, mut groups) = (Tally::default(), Tally::default(), Tally::default());
+        let (mut filled, mut weight) = (0.0, 0.0);
+        let nodes = model.graph().map_or(&[][..], |graph| &graph.nodes);
+        let counts = |node: &Node| node.hold != Hold::Whole && (node.marks != 0 || node.group != 0);
+        for (node, name) in nodes.iter().zip(&model.name_of).filter(|(node, _)| counts(node)) {
+            let marks = (0..32).filter(|mark| node.marks >> mark & 1 == 1);
+            match node.what {
+                What::Gpu(_) => {
+                    marks.for_each(|mark| gpu.add(mark, *name, (node.start, node.end)));
+                    if node.group != 0 {
+                        groups.add(usize::from(node.group), *name, (node.start, node.end));
+                    }
+                    if node.marks & LOW_OCCUPANCY != 0 {
+                        let blocks = view.trace.args.float(node.row, Arg::BlocksPerSm).map_or(1.0, f64::from);
+                        let dur = (node.end - node.start).as_f64();
+                        filled += blocks.clamp(LEAST_FILL, 1.0) * dur;
+                        weight += dur;
+                    }
+                }
+                What::Return => {
+                    let called = view.trace.start(node.row).unwrap_or(node.start);
+                    marks.for_each(|mark| waits.add(mark, *name, (called, node.end)));
+                }
+                What::Call | What::Moment => {}
+            }
+        }
+        RankMarks {
+            rank,
+            gpu: gpu.named(&model.names),
+            waits: waits.named(&model.names),
+            groups: groups.named(&model.names),
+            fill: if weight > 0.0 { filled / weight } else { 1.0 },
+            lead: lead::of(view, nodes, model.graph().map(|graph| graph.span.start)),
+        }
+    }
+
+    /// GPU work of a mark.
+    pub(super) fn marked(&self, mark: u32) -> Marked {
+        self.gpu.get(mark.trailing_zeros() as usize).cloned().unwrap_or_default()
+    }
+
+    /// Calls of a mark that waited for the GPU.
+    pub(super) fn waited(&self, mark: u32) -> Marked {
+        self.waits.get(mark.trailing_zeros() as usize).cloned().unwrap_or_default()
     }
 }

@@ -32,23 +32,21 @@ pub(super) fn near_limit(facts: &Facts<'_>) -> Vec<Finding> {
         .iter()
         .filter(|device| fullness(device) >= NEARLY_FULL && unused(device) < MUCH_UNUSED);
     let Some(fullest) = full.max_by(|a, b| fullness(a).total_cmp(&fullness(b))) else { return Vec::new() };
-    vec![Finding {
-        id: "memory_near_limit",
-        title: format!(
-            "{} of rank {} is {:.0} % full",
-            fullest.device,
-            fullest.rank,
-            fullness(fullest) * 100.0
-        ),
-        evidence: evidence(fullest),
-        confidence: Confidence::High,
-        caveat: None,
-        advice: "a slightly longer input runs out of memory: shard, checkpoint activations, or lower the batch",
-        gain_ns: None,
-        gain_pct: None,
-        command: format!("gpuscope memory{}", rank_flag(&[fullest.rank])),
-        without: None,
-    }]
+    let finding = Finding::new(
+        "memory_near_limit",
+        format!("{} of rank {} is {:.0} % full", fullest.device, fullest.rank, fullness(fullest) * 100.0),
+        "a slightly longer input runs out of memory: shard, checkpoint activations, or lower the batch",
+        format!("gpuscope memory{}", rank_flag(&[fullest.rank])),
+    );
+    vec![finding.claiming(claim(fullest)).shown_by(evidence(fullest))]
+}
+
+fn claim(device: &DeviceMemory) -> [(&'static str, i64); 3] {
+    [
+        ("reserved_bytes", device.peak_reserved_bytes.unwrap_or(0)),
+        ("capacity_bytes", device.capacity_bytes.unwrap_or(0)),
+        ("allocated_bytes", device.peak.allocated_bytes),
+    ]
 }
 
 pub(super) fn fragmented(facts: &Facts<'_>) -> Vec<Finding> {
@@ -58,22 +56,21 @@ pub(super) fn fragmented(facts: &Facts<'_>) -> Vec<Finding> {
         .iter()
         .filter(|device| unused(device) >= MUCH_UNUSED && fullness(device) >= NEARLY_FULL);
     let Some(worst) = fragmented.max_by(|a, b| unused(a).total_cmp(&unused(b))) else { return Vec::new() };
-    let finding = Finding {
-        id: "memory_fragmented",
-        title: format!(
-            "{:.0} % of the memory reserved on rank {} is in pieces of no use",
-            unused(worst) * 100.0,
-            worst.rank
-        ),
-        evidence: evidence(worst),
-        confidence: Confidence::Medium,
-        caveat: None,
-        advice: "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; keep sizes the same from step to step",
-        gain_ns: None,
-        gain_pct: None,
-        command: format!("gpuscope memory{}", rank_flag(&[worst.rank])),
-        without: None,
-    };
+    let title = format!(
+        "{:.0} % of the memory reserved on rank {} is in pieces of no use",
+        unused(worst) * 100.0,
+        worst.rank
+    );
+    let finding = Finding::new(
+        "memory_fragmented",
+        title,
+        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; keep sizes the same from step to step",
+        format!("gpuscope memory{}", rank_flag(&[worst.rank])),
+    );
+    let finding = finding
+        .claiming(claim(worst))
+        .shown_by(evidence(worst))
+        .trusted(Confidence::Medium, None);
     // What fragmentation costs is the allocator's giving back and asking again.
     let mut without = Scenario::scaling(marks::ALLOCATOR, 0.0);
     without.not_awaited = marks::ALLOCATOR;

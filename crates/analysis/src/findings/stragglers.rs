@@ -1,6 +1,6 @@
 //! Ranks that the others wait for.
 
-use super::{Confidence, Evidence, Facts, Finding};
+use super::{Evidence, Facts, Finding};
 use crate::graph::Scenario;
 use crate::stragglers::{RankStraggler, Why};
 
@@ -34,32 +34,33 @@ fn finding(facts: &Facts<'_>, late: &RankStraggler) -> Option<Finding> {
             ("it is not clear why", "compare it with diff --rank against the median")
         }
     };
-    let shared = facts.marked.iter().flat_map(|rank| rank.groups.values()).find(|group| !group.is_empty());
-    let finding = Finding {
-        id: ID,
-        title: format!("the other ranks wait for rank {}: {why}", late.rank),
-        evidence: Evidence {
-            ranks: vec![late.rank],
-            step: late.most_behind.and_then(|most| most.step),
-            rank: Some(late.rank),
-            start_ns: late.most_behind.map(|most| most.time.start),
-            end_ns: late.most_behind.map(|most| most.time.end),
-            names: cause.and_then(|cause| cause.kernel.clone()).into_iter().collect(),
-            text: format!(
-                "last in {} of {} collectives, {} behind in all{}",
-                late.last,
-                late.collectives,
-                crate::text::time(late.own_lateness_ns),
-                shared.map(|group| format!(", group {group}")).unwrap_or_default(),
-            ),
-        },
-        confidence: Confidence::High,
-        caveat: None,
+    let shared = facts.model.groups.iter().find(|group| !group.is_empty());
+    let finding = Finding::new(
+        ID,
+        format!("the other ranks wait for rank {}: {why}", late.rank),
         advice,
-        gain_ns: None,
-        gain_pct: None,
-        command: "gpuscope stragglers".to_owned(),
-        without: None,
+        "gpuscope stragglers".to_owned(),
+    );
+    let evidence = Evidence {
+        ranks: vec![late.rank],
+        step: late.most_behind.and_then(|most| most.step),
+        rank: Some(late.rank),
+        start_ns: late.most_behind.map(|most| most.time.start),
+        end_ns: late.most_behind.map(|most| most.time.end),
+        names: cause.and_then(|cause| cause.kernel.clone()).into_iter().collect(),
+        text: format!(
+            "last in {} of {} collectives, {} behind in all{}",
+            late.last,
+            late.collectives,
+            crate::text::time(late.own_lateness_ns),
+            shared.map(|group| format!(", group {group}")).unwrap_or_default(),
+        ),
     };
-    Some(finding.worth(gain, without))
+    let claim = [
+        ("rank", i64::from(late.rank)),
+        ("last", late.last as i64),
+        ("collectives", late.collectives as i64),
+        ("behind_ns", late.own_lateness_ns.0),
+    ];
+    Some(finding.claiming(claim).shown_by(evidence).worth(gain, without))
 }

@@ -14,38 +14,41 @@ pub(super) fn small_kernels(facts: &Facts<'_>) -> Vec<Finding> {
     let found = seen(facts, marks::SMALL, &without).filter(|(_, _, marked)| marked.count >= FEWEST_SMALL);
     let Some((gain, evidence, marked)) = found else { return Vec::new() };
     let (confidence, caveat) = facts.about_host();
-    let finding = Finding {
-        id: SMALL_KERNELS,
-        title: format!("{} kernels are over before the host has launched the next", marked.count),
-        evidence,
-        confidence,
-        caveat,
-        advice: "fuse them with torch.compile, or capture the region in a CUDA graph",
-        gain_ns: None,
-        gain_pct: None,
-        command: "gpuscope launches --table summary".to_owned(),
-        without: None,
-    };
-    vec![finding.worth(gain, without)]
+    let finding = Finding::new(
+        SMALL_KERNELS,
+        format!("{} kernels are over before the host has launched the next", marked.count),
+        "fuse them with torch.compile, or capture the region in a CUDA graph",
+        "gpuscope launches --table summary".to_owned(),
+    );
+    vec![
+        finding
+            .claiming(marked.claim("kernels"))
+            .shown_by(evidence)
+            .trusted(confidence, caveat)
+            .worth(gain, without),
+    ]
 }
 
+/// Pinned memory is copied at least twice as fast as the driver's staging copies.
+const AS_PINNED: f64 = 0.5;
+
 pub(super) fn unpinned_copies(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut without = Scenario::scaling(marks::UNPINNED, 0.0);
-    without.not_awaited = marks::UNPINNED;
+    let without = Scenario::scaling(marks::UNPINNED, AS_PINNED);
     let Some((gain, evidence, marked)) = seen(facts, marks::UNPINNED, &without) else { return Vec::new() };
-    let finding = Finding {
-        id: "unpinned_copies",
-        title: format!("{} copies from or to pageable memory hold up host and GPU", marked.count),
-        evidence,
-        confidence: Confidence::High,
-        caveat: None,
-        advice: "pin_memory=True in the DataLoader and .to(device, non_blocking=True); copy results to pinned tensors",
-        gain_ns: None,
-        gain_pct: None,
-        command: "gpuscope bandwidth".to_owned(),
-        without: None,
-    };
-    vec![finding.worth(gain, without)]
+    let finding = Finding::new(
+        "unpinned_copies",
+        format!("{} large copies go from or to pageable memory", marked.count),
+        "pin_memory=True in the DataLoader and .to(device, non_blocking=True); copy results to pinned tensors",
+        "gpuscope bandwidth".to_owned(),
+    );
+    let caveat = "as if pinned memory were copied twice as fast".to_owned();
+    vec![
+        finding
+            .claiming(marked.claim("copies"))
+            .shown_by(evidence)
+            .trusted(Confidence::Medium, Some(caveat))
+            .worth(gain, without),
+    ]
 }
 
 pub(super) fn low_occupancy(facts: &Facts<'_>) -> Vec<Finding> {
@@ -54,44 +57,43 @@ pub(super) fn low_occupancy(facts: &Facts<'_>) -> Vec<Finding> {
     let Some((gain, evidence, marked)) = seen(facts, marks::LOW_OCCUPANCY, &without) else {
         return Vec::new();
     };
-    let finding = Finding {
-        id: "low_occupancy",
-        title: format!("{} kernels have fewer blocks than the GPU has multiprocessors", marked.count),
-        evidence,
-        confidence: Confidence::Medium,
-        caveat: Some(format!(
-            "if they filled the device as well as others: {:.0} % of their time",
-            fill * 100.0
-        )),
-        advice: "larger batches or tiles, split-K or flash variants of the kernel, or run it beside other work",
-        gain_ns: None,
-        gain_pct: None,
-        command: "gpuscope kernels".to_owned(),
-        without: None,
-    };
-    vec![finding.worth(gain, without)]
+    let finding = Finding::new(
+        "low_occupancy",
+        format!("{} kernels have fewer blocks than the GPU has multiprocessors", marked.count),
+        "larger batches or tiles, split-K or flash variants of the kernel, or run it beside other work",
+        "gpuscope kernels".to_owned(),
+    );
+    let caveat = format!("if they filled the device as well as others: {:.0} % of their time", fill * 100.0);
+    vec![
+        finding
+            .claiming(marked.claim("kernels"))
+            .shown_by(evidence)
+            .trusted(Confidence::Medium, Some(caveat))
+            .worth(gain, without),
+    ]
 }
 
 pub(super) fn recomputation(facts: &Facts<'_>) -> Vec<Finding> {
     let without = Scenario::scaling(marks::RECOMPUTED, 0.0);
     let Some((gain, evidence, marked)) = seen(facts, marks::RECOMPUTED, &without) else { return Vec::new() };
-    let finding = Finding {
-        id: "recomputation",
-        title: format!("activation checkpointing runs {} kernels a second time", marked.count),
-        evidence,
-        confidence: Confidence::High,
-        caveat: Some("the memory it saves is then needed: see gpuscope memory".to_owned()),
-        advice: "checkpoint fewer blocks, or only cheap operators (selective checkpointing), as memory allows",
-        gain_ns: None,
-        gain_pct: None,
-        command: "gpuscope memory".to_owned(),
-        without: None,
-    };
-    vec![finding.worth(gain, without)]
+    let finding = Finding::new(
+        "recomputation",
+        format!("activation checkpointing runs {} kernels a second time", marked.count),
+        "checkpoint fewer blocks, or only cheap operators (selective checkpointing), as memory allows",
+        "gpuscope memory".to_owned(),
+    );
+    let caveat = "the memory it saves is then needed: see gpuscope memory".to_owned();
+    vec![
+        finding
+            .claiming(marked.claim("kernels"))
+            .shown_by(evidence)
+            .trusted(Confidence::High, Some(caveat))
+            .worth(gain, without),
+    ]
 }
 
 /// The gain of a scenario about marked work, and where there is most of it.
-fn seen<'a>(facts: &'a Facts<'_>, mark: u32, without: &Scenario) -> Option<(Gain, Evidence, &'a Marked)> {
+fn seen(facts: &Facts<'_>, mark: u32, without: &Scenario) -> Option<(Gain, Evidence, Marked)> {
     let most = facts.marked.iter().max_by_key(|rank| rank.marked(mark).time)?;
     let marked = most.marked(mark);
     if marked.count == 0 {

@@ -5,7 +5,8 @@ use gpuscope_trace::{Interval, Kind, Ns, Row, ThreadId, View};
 use super::device::Device;
 use super::handover;
 use super::host::{self, HostNode};
-use super::{Edge, Graph, HostPart, Node, NodeId, What, Window};
+use super::waits::{self, Waits};
+use super::{Edge, Graph, Hold, HostPart, Node, NodeId, What, Window, in_flight};
 use crate::syncs;
 
 /// The marks of a host event, as bits.
@@ -14,12 +15,14 @@ type HostMark<'a> = dyn Fn(View<'_>, Row) -> u32 + 'a;
 /// What a scenario may later change: which GPU events and which host work carry which mark.
 pub(crate) struct Marks<'a> {
     pub gpu: &'a dyn Fn(View<'_>, Row, Kind) -> u32,
+    /// The group of ranks that work communicates in, as a number of the caller's; 0 for none.
+    pub group: &'a dyn Fn(View<'_>, Row, Kind) -> u16,
     /// None if no mark is about the host: telling what a thread did takes time.
     pub host: Option<&'a HostMark<'a>>,
 }
 
 impl Marks<'_> {
-    pub(crate) const NONE: Marks<'static> = Marks { gpu: &|_, _, _| 0, host: None };
+    pub(crate) const NONE: Marks<'static> = Marks { gpu: &|_, _, _| 0, group: &|_, _, _| 0, host: None };
 }
 
 /// The node of each row that has one.
@@ -32,8 +35,10 @@ impl NodeOf {
 }
 
 pub(super) fn build(view: View<'_>, window: &Window, marks: &Marks<'_>) -> Graph {
+    let syncs = syncs::recorded(view);
+    let waits = waits::find(view, window, &syncs);
     let handovers = handover::find(view, window);
-    let threads = host::threads(view, window, &handovers);
+    let threads = host::threads(view, window, &handovers, &waits);
     let (mut nodes, places) = in_order(view, window.span, marks, &threads);
     let mut gpu_or_call = vec![NodeId::MAX; view.trace.len()];
     let mut returns = vec![];
@@ -46,12 +51,10 @@ pub(super) fn build(view: View<'_>, window: &Window, marks: &Marks<'_>) -> Graph
     }
     let node_of = NodeOf(gpu_or_call);
     mark_host_nodes(view, marks, &node_of, &mut nodes);
-    let syncs = syncs::recorded(view);
-    let device = Device::new(view, &nodes, &node_of, &syncs);
     let mut into: Vec<(NodeId, Edge)> = Vec::with_capacity(nodes.len() * 2);
-    let own_cost = device.link_returns(&returns, &mut into);
-    device.link_gpu(&mut into);
-    host::link(&nodes, &threads, &places, &own_cost, &mut into);
+    link_returns(&nodes, &node_of, &returns, &waits, &mut into);
+    Device::new(view, &nodes, &node_of, &syncs).link(&mut into);
+    host::link(&nodes, &threads, &places, &waits, &mut into);
     handover::link(&nodes, &handovers, &threads, &places, &mut into);
     let mut graph = Graph {
         span: window.span,
@@ -62,10 +65,29 @@ pub(super) fn build(view: View<'_>, window: &Window, marks: &Marks<'_>) -> Graph
     };
     graph.take_edges(into);
     graph.find_delays();
+    in_flight::hold(view, &mut graph.nodes);
     if let Some(mark) = marks.host {
         graph.host_parts = host_parts(view, &graph, mark);
     }
     graph
+}
+
+/// Calls that wait return after what they waited for.
+fn link_returns(
+    nodes: &[Node],
+    node_of: &NodeOf,
+    returns: &[NodeId],
+    waits: &Waits,
+    into: &mut Vec<(NodeId, Edge)>,
+) {
+    for &id in returns {
+        let Some(wait) = waits.get(&nodes[id as usize].row) else { continue };
+        for source in &wait.sources {
+            let Some(from) = node_of.get(source.row) else { continue };
+            let (why, inferred, lag) = (wait.why, wait.inferred, wait.lag);
+            into.push((id, Edge { from, from_end: source.at_end, why, inferred, lag }));
+        }
+    }
 }
 
 /// At one instant: a thread that takes over comes after the one that hands over,
@@ -93,7 +115,9 @@ fn in_order(
         end,
         delay: Ns::ZERO,
         marks: 0,
+        group: 0,
         step: None,
+        hold: Hold::None,
         first_edge: 0,
     };
     // With each node what comes first at one instant, and its thread and place there.
@@ -113,9 +137,10 @@ fn in_order(
     let mut cursor = steps.cursor();
     for event in view.gpu().filter(|event| event.end > span.start && event.start < span.end) {
         let step = view.launch_start(event.row).and_then(|launched| cursor.at(launched));
+        let group = (marks.group)(view, event.row, event.kind);
         let marks = (marks.gpu)(view, event.row, event.kind);
         let gpu = node(event.row, What::Gpu(event.kind), event.start, event.end.max(event.start));
-        found.push((Node { marks, step: step.map(|step| step as u32), ..gpu }, AFTER_CALLS, None));
+        found.push((Node { marks, group, step: step.map(|step| step as u32), ..gpu }, AFTER_CALLS, None));
     }
     found.sort_by_key(|(node, turn, _)| (node.start, *turn));
     let mut places: Places = threads.iter().map(|(_, nodes)| vec![0; nodes.len()]).collect();

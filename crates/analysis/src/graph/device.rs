@@ -1,23 +1,19 @@
-//! GPU work follows its launch, the work before it on its stream, and the events its stream waited for; calls
-//! that wait return after the work they waited for.
+//! GPU work follows its launch, the work before it on its stream, and the events its stream waited for.
 
-use gpuscope_trace::{Ns, Row, ThreadId, View};
+use gpuscope_trace::{Ns, Row, View};
 use rustc_hash::FxHashMap;
 
 use super::build::NodeOf;
-use super::{Edge, Node, NodeId, What, Why};
-use crate::syncs::{Awaited, StreamKey, Sync};
+use super::waits::stream_of;
+use super::{Edge, Node, NodeId, What, Why, stream_waits};
+use crate::syncs::{StreamKey, Sync};
 
-/// What a call that synchronises costs when there is nothing to wait for.
-const OWN_COST: Ns = Ns(5_000);
-/// A call returns within this after the work it waited for.
-const RETURN: Ns = Ns(30_000);
 /// What a launch takes at most: all beyond is a delay.
 const MOST_LAUNCH: Ns = Ns(30_000);
 /// Kernels further apart than this do not simply follow each other.
 const MOST_GAP: Ns = Ns(10_000);
 /// Work begins within this after the event it waited for.
-const AFTER_EVENT: Ns = Ns(10_000);
+const AFTER_EVENT: Ns = Ns(30_000);
 
 pub(super) struct Device<'a> {
     view: View<'a>,
@@ -65,51 +61,65 @@ impl<'a> Device<'a> {
     }
 
     /// Edges into every GPU node, the surest first.
-    pub(super) fn link_gpu(&self, into: &mut Vec<(NodeId, Edge)>) {
-        let records_events = self.syncs.iter().any(|sync| sync.held_back.is_some());
+    pub(super) fn link(&self, into: &mut Vec<(NodeId, Edge)>) {
+        let (waits, inferred) = self.stream_waits();
         let mut held_back: FxHashMap<Row, Vec<Row>> = FxHashMap::default();
-        for sync in self.syncs {
-            if let (Some(held), Awaited::Event(Some(source))) = (sync.held_back, sync.awaited) {
-                held_back.entry(held).or_default().push(source);
-            }
-        }
-        if !records_events {
-            for (held, source) in waits_by_call_order(self.view) {
-                held_back.entry(held).or_default().push(source);
-            }
+        for (held, source) in waits {
+            held_back.entry(held).or_default().push(source);
         }
         for stream in self.streams.values() {
             let mut before: Option<NodeId> = None;
             for &id in stream {
-                let mut ready = Ns(i64::MIN);
-                let mut add = |edge: Edge, reached: Ns| {
-                    ready = ready.max(reached + edge.lag);
-                    into.push((id, edge));
-                };
+                let mut edges = Edges { into: &mut *into, id, ready: Ns(i64::MIN) };
                 let node = self.node(id);
                 if let Some(call) = self.view.launch(node.row).and_then(|call| self.node_of.get(call)) {
                     let launched = self.node(call).start;
                     let lag = (node.start - launched).min(self.usual.launch);
-                    add(
-                        Edge { from: call, from_end: false, why: Why::Launch, inferred: false, lag },
-                        launched,
-                    );
+                    let edge = Edge { from: call, from_end: false, why: Why::Launch, inferred: false, lag };
+                    edges.add(edge, launched);
                 }
                 if let Some(before) = before {
-                    add(self.after(before, node, Why::Stream, false), self.node(before).end);
+                    self.follow(before, node, &mut edges);
                 }
                 for source in held_back.get(&node.row).into_iter().flatten() {
-                    if let Some(source) =
-                        self.node_of.get(*source).filter(|id| self.node(*id).end <= node.start)
-                    {
-                        add(self.after(source, node, Why::Event, !records_events), self.node(source).end);
+                    let source = self.node_of.get(*source);
+                    if let Some(source) = source.filter(|id| self.node(*id).end <= node.start) {
+                        edges.add(self.after(source, node, Why::Event, inferred), self.node(source).end);
                     }
                 }
-                if !records_events && let Some(source) = self.released_by(id, ready) {
+                let ready = edges.ready;
+                if let Some(source) = self.released_by(id, ready) {
                     into.push((id, self.after(source, node, Why::Event, true)));
                 }
                 before = Some(id);
             }
+        }
+    }
+
+    /// Streams that waited for others: what had to wait, and for what; and whether that is a guess.
+    fn stream_waits(&self) -> (Vec<(Row, Row)>, bool) {
+        let recorded = |sync: &Sync| sync.held_back.zip(sync.source());
+        if self.syncs.iter().any(|sync| sync.held_back.is_some()) {
+            return (self.syncs.iter().filter_map(recorded).collect(), false);
+        }
+        (stream_waits::by_call_order(self.view), true)
+    }
+
+    /// After the work before on the stream. What began while that still ran only has to come after its start.
+    fn follow(&self, before: NodeId, node: &Node, edges: &mut Edges<'_>) {
+        let earlier = self.node(before);
+        if node.start >= earlier.end {
+            edges.add(self.after(before, node, Why::Stream, false), earlier.end);
+            return;
+        }
+        let overlap = earlier.end - node.start;
+        // A kernel may begin shortly before the one it depends on has ended.
+        if overlap.0 * 2 <= (earlier.end - earlier.start).0 {
+            edges.add(self.after(before, node, Why::Stream, false), earlier.end);
+        } else {
+            let lag = (node.start - earlier.start).min(self.usual.gap);
+            let edge = Edge { from: before, from_end: false, why: Why::Stream, inferred: false, lag };
+            edges.add(edge, earlier.start);
         }
     }
 
@@ -136,80 +146,20 @@ impl<'a> Device<'a> {
         };
         recent.map(|(_, source)| *source).find(other)
     }
-
-    /// Edges into every return; answers for those that had something to wait for what they cost without it.
-    pub(super) fn link_returns(&self, returns: &[NodeId], into: &mut Vec<(NodeId, Edge)>) -> Vec<Option<Ns>> {
-        let mut own_cost = vec![None; self.nodes.len()];
-        let recorded: FxHashMap<Row, &Sync> =
-            self.syncs.iter().filter_map(|sync| Some((sync.call?, sync))).collect();
-        for &id in returns {
-            let node = self.node(id);
-            let called = self.view.trace.start(node.row).unwrap_or(node.start);
-            let (sources, inferred) = match recorded.get(&node.row) {
-                Some(sync) => (self.awaited(sync.awaited, node.end), false),
-                None => self.awaited_by_name(node, called),
-            };
-            let Some(done) = sources.iter().map(|source| self.node(*source).end).max() else { continue };
-            let after = node.start - done;
-            // Giving memory back is work once the GPU is done; a call that only waits has nothing left to do.
-            let works = self.view.trace.name(node.row).ends_with("Free");
-            if done > called {
-                let usual = (node.start - called).min(OWN_COST);
-                own_cost[id as usize] = Some(if works { after.max(usual) } else { usual });
-            }
-            let lag = if works { after } else { after.min(RETURN) };
-            for source in sources {
-                let edge = Edge { from: source, from_end: true, why: Why::Synchronisation, inferred, lag };
-                into.push((id, edge));
-            }
-        }
-        own_cost
-    }
-
-    fn awaited(&self, awaited: Awaited, until: Ns) -> Vec<NodeId> {
-        match awaited {
-            Awaited::Event(source) => {
-                let source = source.and_then(|row| self.node_of.get(row));
-                source.filter(|source| self.node(*source).end <= until).into_iter().collect()
-            }
-            Awaited::Stream(stream) => self.last_done_on(stream, until).into_iter().collect(),
-            Awaited::Device(device) => {
-                let mut streams: Vec<StreamKey> =
-                    self.streams.keys().copied().filter(|stream| stream.0 == device).collect();
-                streams.sort_unstable();
-                streams.into_iter().filter_map(|stream| self.last_done_on(stream, until)).collect()
-            }
-        }
-    }
-
-    fn awaited_by_name(&self, node: &Node, called: Ns) -> (Vec<NodeId>, bool) {
-        let launched = self.view.index.launches(self.view.trace).launched(node.row);
-        let own: Vec<NodeId> = launched
-            .iter()
-            .filter_map(|row| self.node_of.get(*row))
-            .filter(|id| self.node(*id).end <= node.end)
-            .collect();
-        if !own.is_empty() {
-            return (own, false);
-        }
-        // So short a call may just as well have had nothing to wait for, whatever ended meanwhile.
-        if node.end - called <= RETURN {
-            return (Vec::new(), true);
-        }
-        let done = self.by_end.partition_point(|(end, _)| *end <= node.end);
-        let last = self.by_end[..done].last().filter(|(end, _)| *end > called);
-        (last.map(|(_, id)| *id).into_iter().collect(), true)
-    }
-
-    fn last_done_on(&self, stream: StreamKey, until: Ns) -> Option<NodeId> {
-        let nodes = self.streams.get(&stream)?;
-        let begun = nodes.partition_point(|id| self.node(*id).start < until);
-        nodes[..begun].iter().rev().copied().find(|id| self.node(*id).end <= until)
-    }
 }
 
-fn stream_of(view: View<'_>, row: Row) -> StreamKey {
-    (view.device(row), view.stream(row).unwrap_or(-1))
+/// Edges into one node, and when it could have begun by them.
+struct Edges<'a> {
+    into: &'a mut Vec<(NodeId, Edge)>,
+    id: NodeId,
+    ready: Ns,
+}
+
+impl Edges<'_> {
+    fn add(&mut self, edge: Edge, reached: Ns) {
+        self.ready = self.ready.max(reached + edge.lag);
+        self.into.push((self.id, edge));
+    }
 }
 
 impl Usual {
@@ -243,63 +193,4 @@ impl Usual {
 fn quantile(values: &mut [Ns], part: usize) -> Option<Ns> {
     let at = values.len() / part;
     (!values.is_empty()).then(|| *values.select_nth_unstable(at).1)
-}
-
-/// Without synchronisation rows: after `cudaStreamWaitEvent` the next launch on that thread goes to the stream that
-/// waits, and the event was marked after the last launch on another stream.
-fn waits_by_call_order(view: View<'_>) -> Vec<(Row, Row)> {
-    #[derive(Clone, Copy)]
-    enum Role {
-        Record,
-        Wait,
-        Other,
-    }
-    let trace = view.trace;
-    let launches = view.index.launches(trace);
-    let mut roles: Vec<Option<Role>> = vec![None; trace.strings.len()];
-    let mut calls: Vec<(ThreadId, Ns, Row, Role)> = Vec::new();
-    for row in trace.rows().filter(|row| trace.class(*row).is_call()) {
-        let Some((start, _)) = trace.span(row) else { continue };
-        let name = trace.name_id(row);
-        let role = *roles[name.index()].get_or_insert_with(|| {
-            let name = trace.strings.get(name);
-            if name.contains("EventRecord") {
-                Role::Record
-            } else if name.contains("StreamWaitEvent") {
-                Role::Wait
-            } else {
-                Role::Other
-            }
-        });
-        if !matches!(role, Role::Other) || launches.has_work(row) {
-            calls.push((trace.track(row).thread, start, row, role));
-        }
-    }
-    calls.sort_by_key(|(thread, start, row, _)| (*thread, *start, *row));
-    let mut found = Vec::new();
-    for thread in calls.chunk_by(|a, b| a.0 == b.0) {
-        // The last launch, and the last one on another stream than that.
-        let mut last: [Option<(StreamKey, Row)>; 2] = [None, None];
-        let mut marked = last;
-        let mut waiting = false;
-        for &(_, _, row, role) in thread {
-            match role {
-                Role::Record => marked = last,
-                Role::Wait => waiting = true,
-                Role::Other => {
-                    let Some(&work) = launches.launched(row).first() else { continue };
-                    let stream = stream_of(view, work);
-                    if std::mem::take(&mut waiting) {
-                        let source = marked.iter().flatten().find(|(other, _)| *other != stream);
-                        found.extend(source.map(|(_, source)| (work, *source)));
-                    }
-                    if last[0].is_some_and(|(other, _)| other != stream) {
-                        last[1] = last[0];
-                    }
-                    last[0] = Some((stream, launches.launched(row).last().copied().unwrap_or(work)));
-                }
-            }
-        }
-    }
-    found
 }

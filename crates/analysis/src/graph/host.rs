@@ -4,6 +4,7 @@ use gpuscope_trace::{Ns, Row, ThreadId, View};
 
 use super::build::Places;
 use super::handover::Handover;
+use super::waits::Waits;
 use super::{Edge, Node, NodeId, What, Why, Window};
 
 #[derive(Clone, Copy, Debug)]
@@ -28,9 +29,9 @@ pub(super) fn threads(
     view: View<'_>,
     window: &Window,
     handovers: &[Handover],
+    waits: &Waits,
 ) -> Vec<(ThreadId, Vec<HostNode>)> {
     let mut threads: Vec<Vec<HostNode>> = vec![Vec::new(); view.trace.tracks.threads()];
-    let mut waits = WaitingNames::new(view);
     let launches = view.index.launches(view.trace);
     for row in view.trace.rows() {
         if !view.trace.class(row).is_call() {
@@ -40,9 +41,8 @@ pub(super) fn threads(
         if start < window.span.start || start > window.span.end {
             continue;
         }
-        let launching = launches.has_work(row);
-        let waiting = waits.has(row) || launching && outlives_its_work(view, row, end);
-        if !launching && !waiting {
+        let waiting = waits.contains_key(&row);
+        if !waiting && !launches.has_work(row) {
             continue;
         }
         let call = HostNode { what: What::Call, end, ..HostNode::moment(row, start) };
@@ -80,40 +80,12 @@ pub(super) fn threads(
     found
 }
 
-/// A call that returned only after the work it launched: a blocking copy.
-fn outlives_its_work(view: View<'_>, call: Row, end: Ns) -> bool {
-    let launched = view.index.launches(view.trace).launched(call);
-    launched.iter().any(|row| view.trace.span(*row).is_some_and(|(_, done)| done <= end))
-}
-
-/// Calls that wait for the GPU by their nature; each name is looked at once.
-struct WaitingNames<'a> {
-    view: View<'a>,
-    known: Vec<Option<bool>>,
-}
-
-impl<'a> WaitingNames<'a> {
-    fn new(view: View<'a>) -> WaitingNames<'a> {
-        WaitingNames { view, known: vec![None; view.trace.strings.len()] }
-    }
-
-    fn has(&mut self, row: Row) -> bool {
-        let name = self.view.trace.name_id(row);
-        let waits = || {
-            let name = self.view.trace.strings.get(name);
-            name.contains("Synchronize") || name.ends_with("Free") || name.ends_with("Memcpy")
-        };
-        *self.known[name.index()].get_or_insert_with(waits)
-    }
-}
-
-/// One after another along every thread. `own_cost` tells of returns that had GPU work to wait for what they take
-/// besides.
+/// One after another along every thread. A call that waited takes what it costs besides.
 pub(super) fn link(
     nodes: &[Node],
     threads: &[(ThreadId, Vec<HostNode>)],
     places: &Places,
-    own_cost: &[Option<Ns>],
+    waits: &Waits,
     into: &mut Vec<(NodeId, Edge)>,
 ) {
     for ((_, host), places) in threads.iter().zip(places) {
@@ -122,9 +94,10 @@ pub(super) fn link(
             let from_end = pair[0].end <= pair[1].start;
             let anchor = if from_end { pair[0].end } else { pair[0].start };
             let time = pair[1].start - anchor;
-            let lag = match own_cost[to as usize] {
+            let wait = if pair[1].what == What::Return { waits.get(&pair[1].row) } else { None };
+            let lag = match wait {
                 _ if pair[1].idle_before => Ns::ZERO,
-                Some(own) => own.min(time),
+                Some(wait) => wait.own.min(time),
                 None => time,
             };
             debug_assert!(nodes[from as usize].start == pair[0].start);

@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use gpuscope_trace::{Kind, Ns};
 
 use super::couple::{Coupled, Place};
-use super::{Edge, Graph, Node, NodeId, What, Why};
+use super::{Edge, Graph, Hold, Node, NodeId, What, Why};
 
 /// Up to this, what lies between a launch and a kernel is the price of launching.
 const LAUNCHING: Ns = Ns(30_000);
@@ -26,7 +26,8 @@ pub(crate) enum Alone {
 pub(crate) struct Scenario {
     /// For each mark, what its time is multiplied with.
     pub factors: Vec<f64>,
-    /// For each graph and node of it; empty for no change. A return with 0 waits for nothing.
+    /// For each graph and node of it; empty for no change. A return with 0 waits for nothing, and a launch with 0 is
+    /// gone, with what its thread did since the one before.
     pub node_factors: Vec<Vec<f32>>,
     /// For each graph, what its threads' own work is multiplied with; empty for no change.
     pub host_factors: Vec<f64>,
@@ -38,11 +39,35 @@ pub(crate) struct Scenario {
     pub fused: u32,
     /// Nothing but the communication after it on its stream waits for GPU work of these marks.
     pub hidden: u32,
+    /// By group of ranks: what its transfers are multiplied with, and whether nothing waits for them.
+    pub groups: Vec<GroupChange>,
     pub no_delays: bool,
+    /// Streams that are only inferred to have waited for others wait as long as they did.
+    pub keep_inferred: bool,
     pub alone: Alone,
 }
 
+/// What would be different about the communication of a group.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GroupChange {
+    pub factor: f64,
+    pub hidden: bool,
+}
+
+impl Default for GroupChange {
+    fn default() -> Self {
+        GroupChange { factor: 1.0, hidden: false }
+    }
+}
+
 impl Scenario {
+    /// Communication of one group is different.
+    pub(crate) fn of_group(group: u16, change: GroupChange) -> Scenario {
+        let mut groups = vec![GroupChange::default(); usize::from(group) + 1];
+        groups[usize::from(group)] = change;
+        Scenario { groups, ..Scenario::default() }
+    }
+
     /// Work of one mark takes so much of its time.
     pub(crate) fn scaling(mark: u32, factor: f64) -> Scenario {
         let place = mark.trailing_zeros() as usize;
@@ -68,7 +93,27 @@ impl Scenario {
         self.not_awaited |= other.not_awaited;
         self.fused |= other.fused;
         self.hidden |= other.hidden;
+        if self.groups.len() < other.groups.len() {
+            self.groups.resize(other.groups.len(), GroupChange::default());
+        }
+        for (own, other) in self.groups.iter_mut().zip(&other.groups) {
+            own.factor *= other.factor;
+            own.hidden |= other.hidden;
+        }
         self
+    }
+
+    fn group(&self, node: &Node) -> GroupChange {
+        self.groups.get(usize::from(node.group)).copied().filter(|_| node.group != 0).unwrap_or_default()
+    }
+
+    fn hides(&self, node: &Node) -> bool {
+        node.marks & self.hidden != 0 || self.group(node).hidden
+    }
+
+    /// Whether a launch is gone, with what its thread did since the one before.
+    fn is_fused(&self, place: Place, node: &Node) -> bool {
+        node.what == What::Call && (node.marks & self.fused != 0 || self.node_factor(place) == 0.0)
     }
 
     fn factor(&self, marks: u32) -> f64 {
@@ -79,8 +124,8 @@ impl Scenario {
         each.map(|(_, factor)| *factor).product()
     }
 
-    fn of_node(&self, place: Place, marks: u32) -> f64 {
-        self.factor(marks) * self.node_factor(place)
+    fn of_node(&self, place: Place, node: &Node) -> f64 {
+        self.factor(node.marks) * self.group(node).factor * self.node_factor(place)
     }
 
     fn node_factor(&self, place: Place) -> f64 {
@@ -132,9 +177,9 @@ pub(super) fn lags(graph: &Graph, i: usize, scenario: &Scenario) -> Vec<Ns> {
             _ => edge.lag,
         })
         .collect();
-    if scenario.fused != 0 {
+    if scenario.fused != 0 || scenario.node_factors.get(i).is_some_and(|factors| !factors.is_empty()) {
         for (id, node) in graph.nodes.iter().enumerate() {
-            if node.what == What::Call && node.marks & scenario.fused != 0 {
+            if scenario.is_fused(Place { graph: i as u32, node: id as NodeId }, node) {
                 let edges = graph.edge_range(id as NodeId);
                 for i in edges.filter(|i| graph.edges[*i].why == Why::Thread) {
                     lags[i] = Ns::ZERO;
@@ -202,6 +247,12 @@ impl State<'_> {
     fn time(&mut self, place: Place) {
         let graph = &self.coupled.graphs[place.graph as usize];
         let node = &graph.nodes[place.node as usize];
+        if node.hold == Hold::Whole {
+            let times = &mut self.times[place.graph as usize];
+            (times.start[place.node as usize], times.end[place.node as usize]) = (node.start, node.end);
+            self.close_meeting(place);
+            return;
+        }
         let times = &self.times[place.graph as usize];
         let mut ready: Option<Ns> = None;
         let mut lifted: Option<Ns> = None;
@@ -212,13 +263,19 @@ impl State<'_> {
                 continue;
             }
             let from = edge.from as usize;
-            let reached = if edge.from_end { times.end[from] } else { times.start[from] };
+            let mut reached = if edge.from_end { times.end[from] } else { times.start[from] };
+            if self.scenario.keep_inferred && edge.inferred && edge.why == Why::Event {
+                reached = reached.max(graph.reached(edge));
+            }
             ready = Some(ready.unwrap_or(Ns(i64::MIN)).max(reached + self.lags[place.graph as usize][i]));
         }
         // Whatever else delayed a wait is gone with it. What waits for nothing inside the window begins as it did.
         let lifted = lifted.is_some_and(|ready| ready + node.delay >= node.start);
         let delay = if lifted { Ns::ZERO } else { self.delay(graph, place.node) };
-        let start = ready.map_or(node.start, |ready| ready + delay);
+        let mut start = ready.map_or(node.start, |ready| ready + delay);
+        if node.hold == Hold::Start {
+            start = start.max(node.start);
+        }
         let end = self.end(place, node, start);
         let times = &mut self.times[place.graph as usize];
         (times.start[place.node as usize], times.end[place.node as usize]) = (start, end);
@@ -240,7 +297,7 @@ impl State<'_> {
     }
 
     fn is_hidden(&self, graph: &Graph, edge: &Edge) -> bool {
-        graph.nodes[edge.from as usize].marks & self.scenario.hidden != 0
+        self.scenario.hides(&graph.nodes[edge.from as usize])
     }
 
     fn delay(&self, graph: &Graph, node: NodeId) -> Ns {
@@ -260,14 +317,14 @@ impl State<'_> {
         // Others come no sooner because nobody here waits for them any more.
         let waits_for_absent = self.scenario.alone == Alone::Waits
             && node.what == What::Gpu(Kind::Communication)
-            && node.marks & self.scenario.hidden != 0;
+            && self.scenario.hides(node);
         if waits_for_absent { end.max(node.end) } else { end }
     }
 
     fn duration(&self, place: Place, node: &Node) -> Ns {
         let recorded = node.end - node.start;
         match node.what {
-            What::Call if self.scenario.no_launch_overhead || node.marks & self.scenario.fused != 0 => {
+            What::Call if self.scenario.no_launch_overhead || self.scenario.is_fused(place, node) => {
                 Ns::ZERO
             }
             What::Call => {
@@ -275,7 +332,7 @@ impl State<'_> {
             }
             What::Return | What::Moment => recorded,
             What::Gpu(Kind::Communication) if self.scenario.alone == Alone::Waits => recorded,
-            What::Gpu(_) => scaled(recorded, self.scenario.of_node(place, node.marks)),
+            What::Gpu(_) => scaled(recorded, self.scenario.of_node(place, node)),
         }
     }
 
@@ -293,8 +350,11 @@ impl State<'_> {
         for member in &meeting.places {
             let Some(transfer) = self.coupled.transfer(*member) else { continue };
             let node = &self.coupled.graphs[member.graph as usize].nodes[member.node as usize];
+            if node.hold == Hold::Whole {
+                continue;
+            }
             let end = all_there - self.coupled.offsets[member.graph as usize]
-                + scaled(transfer, self.scenario.of_node(*member, node.marks));
+                + scaled(transfer, self.scenario.of_node(*member, node));
             let times = &mut self.times[member.graph as usize];
             let start = times.start[member.node as usize];
             times.end[member.node as usize] = end.max(start);

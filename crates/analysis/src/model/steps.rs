@@ -1,48 +1,76 @@
-//! Step time in a graph: the same steps as `breakdown` takes, whatever their times have become.
+//! Step time in a graph: what of it a change saves.
+//!
+//! The step time is that of `breakdown`, the same in every answer. What a change saves of it is found from when the
+//! last step that counts ends: sooner by so much, over the time that these steps took. Both begin at the same recorded
+//! moment, so that less work can never make a step longer; and where the host ran ahead, a step still takes what the
+//! host needs for it, since it cannot run ahead for ever.
 
 use gpuscope_trace::{Ns, Step, View};
+use rustc_hash::FxHashMap;
 
 use crate::breakdown::RankBreakdown;
-use crate::graph::{Graph, Replayed, What};
-use crate::median::median;
-use crate::step_time::{Basis, Reason};
+use crate::graph::{Graph, NodeId, Replayed, What};
+use crate::step_time::Reason;
 
-/// Which steps count, as places in the trace's list of steps.
 #[derive(Debug)]
 pub(crate) struct StepEnds {
-    counted: Vec<u32>,
-    basis: Basis,
+    /// As `breakdown` has it; without steps all that was recorded.
+    step_time: Ns,
+    /// What the steps that count took, all together.
+    recorded: Ns,
+    /// When the last of them ended.
+    end: Ns,
+    /// The last step that counts, as a place in the trace's list of steps; none for all that was recorded.
+    last: Option<u32>,
+    /// Whether the end is also that of the host: with one step, or none.
+    with_host: bool,
+    /// How many steps the host went through.
+    host_steps: i64,
     steps: usize,
-    /// Steps before one whose GPU work was cut off.
-    whole: usize,
-    /// Number and start of each step.
-    starts: Vec<(i64, Ns)>,
+    /// The number of each step.
+    numbers: Vec<i64>,
 }
 
 impl StepEnds {
-    pub(crate) fn of(view: View<'_>, breakdown: &RankBreakdown) -> StepEnds {
+    pub(crate) fn of(view: View<'_>, breakdown: &RankBreakdown, graph: &Graph) -> StepEnds {
         let steps = view.steps();
-        let starts = steps.iter().map(|step| (step.number, step.start)).collect();
-        let Some(time) = &breakdown.step_time else {
-            return StepEnds {
-                counted: Vec::new(),
-                basis: Basis::Window,
-                steps: steps.len(),
-                whole: steps.len(),
-                starts,
-            };
-        };
-        let counts = |number: i64| !time.left_out.iter().any(|left| left.step == number);
-        let chosen = |i: &u32| {
-            counts(steps[*i as usize].number)
-                && view.selection.has_step(steps[*i as usize].number, steps[*i as usize].start)
-        };
-        let counted: Vec<u32> = (0..steps.len() as u32).filter(chosen).collect();
+        let time = breakdown.step_time.as_ref();
         let is_cut = |step: &Step| {
-            time.left_out.iter().any(|left| left.step == step.number && left.reason == Reason::Cut)
+            let cut = |time: &crate::step_time::StepTime| {
+                time.left_out.iter().any(|left| left.step == step.number && left.reason == Reason::Cut)
+            };
+            time.is_some_and(cut)
         };
-        let whole = steps.iter().position(is_cut).unwrap_or(steps.len());
-        StepEnds { counted, basis: time.from, steps: steps.len(), whole, starts }
+        let chosen: Vec<u32> = (0..steps.len() as u32)
+            .filter(|i| view.selection.has_step(steps[*i as usize].number, steps[*i as usize].start))
+            .collect();
+        let whole = chosen.iter().rposition(|i| !is_cut(&steps[*i as usize])).map(|last| last + 1);
+        let counted = &chosen[..whole.unwrap_or(chosen.len())];
+        let mut ends = StepEnds {
+            step_time: Ns::ZERO,
+            recorded: Ns::ZERO,
+            end: Ns::ZERO,
+            last: counted.last().copied(),
+            with_host: chosen.len() <= 1,
+            host_steps: chosen.len().max(1) as i64,
+            steps: steps.len(),
+            numbers: steps.iter().map(|step| step.number).collect(),
+        };
+        ends.end = ends.end_of(graph, |id| graph.nodes[id as usize].end);
+        let whole = (ends.end - graph.span.start).max(Ns::ZERO);
+        ends.step_time = time.map_or(whole, |time| time.ns);
+        let rows = if breakdown.steps.is_empty() { &breakdown.inferred_steps } else { &breakdown.steps };
+        let periods: FxHashMap<i64, Option<Ns>> = rows.iter().map(|row| (row.step, row.period_ns)).collect();
+        let of_step = |place: &u32| {
+            let period = periods.get(&steps[*place as usize].number).copied().flatten();
+            period.filter(|period| *period > Ns::ZERO).unwrap_or(ends.step_time)
+        };
+        ends.recorded = match counted.len() {
+            0 => whole,
+            1 => whole.max(ends.step_time),
+            _ => counted.iter().map(of_step).sum(),
+        };
+        ends
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -51,47 +79,40 @@ impl StepEnds {
 
     /// The number of a step by its place.
     pub(crate) fn number(&self, place: usize) -> Option<i64> {
-        self.starts.get(place).map(|(number, _)| *number)
+        self.numbers.get(place).copied()
     }
 
-    /// The median over the steps that count; the whole window if there are none.
+    pub(crate) fn recorded(&self) -> Ns {
+        self.step_time
+    }
+
+    /// What a step takes when everything happens at other times.
     pub(crate) fn step_time(&self, graph: &Graph, times: &Replayed) -> Ns {
-        let (ends, last) = self.ends(graph, times);
-        let length = |step: &u32| {
-            let i = *step as usize;
-            match self.basis {
-                Basis::Period => Some(ends[i]? - ends[i.checked_sub(1)?]?),
-                Basis::Window if self.steps == 1 => Some(last? - self.starts[i].1),
-                Basis::Window => Some(ends[i]? - self.starts[i].1),
-            }
+        if self.recorded <= Ns::ZERO {
+            return self.step_time;
+        }
+        let saved = self.end - self.end_of(graph, |id| times.end[id as usize]);
+        let share = (saved.as_f64() / self.recorded.as_f64()).min(1.0);
+        let step = self.step_time - Ns((self.step_time.as_f64() * share).round() as i64);
+        step.max(self.host_needs(graph, times).min(self.step_time))
+    }
+
+    /// What the host needs for a step.
+    fn host_needs(&self, graph: &Graph, times: &Replayed) -> Ns {
+        let Some(end) = graph.host_end else { return Ns::ZERO };
+        let host = times.end[end as usize] - graph.span.start;
+        // With one step its end counts anyway, and what the GPU still had to do is not the host's.
+        if self.with_host { Ns::ZERO } else { Ns(host.0 / self.host_steps) }
+    }
+
+    fn end_of(&self, graph: &Graph, end: impl Fn(NodeId) -> Ns) -> Ns {
+        let counts = |id: &NodeId| {
+            let node = &graph.nodes[*id as usize];
+            let in_time = self.last.is_none() || self.steps <= 1 || node.step.is_some_and(|step| Some(step) <= self.last);
+            matches!(node.what, What::Gpu(_)) && in_time
         };
-        let lengths: Vec<Ns> = self.counted.iter().filter_map(length).collect();
-        median(lengths).unwrap_or_else(|| last.map_or(Ns::ZERO, |last| last - graph.span.start))
-    }
-
-    /// The mean over all steps that have a period, outliers included: what a step costs in the long run.
-    pub(crate) fn mean_step(&self, graph: &Graph, times: &Replayed) -> Ns {
-        let (ends, _) = self.ends(graph, times);
-        let with_work: Vec<Ns> = ends.iter().take(self.whole).copied().flatten().collect();
-        match with_work[..] {
-            [first, .., last] => Ns((last - first).0 / (with_work.len() as i64 - 1)),
-            _ => self.step_time(graph, times),
-        }
-    }
-
-    /// The last GPU end of each step, and of all.
-    fn ends(&self, graph: &Graph, times: &Replayed) -> (Vec<Option<Ns>>, Option<Ns>) {
-        let mut ends: Vec<Option<Ns>> = vec![None; self.steps];
-        let mut last = graph.host_end.map(|node| times.end[node as usize]);
-        for (node, end) in graph.nodes.iter().zip(&times.end) {
-            if !matches!(node.what, What::Gpu(_)) {
-                continue;
-            }
-            last = last.max(Some(*end));
-            if let Some(latest) = node.step.and_then(|step| ends.get_mut(step as usize)) {
-                *latest = (*latest).max(Some(*end));
-            }
-        }
-        (ends, last)
+        let on_gpu = (0..graph.nodes.len() as NodeId).filter(counts).map(&end).max();
+        let on_host = graph.host_end.filter(|_| self.with_host || on_gpu.is_none()).map(&end);
+        on_gpu.max(on_host).unwrap_or(graph.span.start)
     }
 }

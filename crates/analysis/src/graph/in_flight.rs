@@ -1,0 +1,33 @@
+//! Work that was launched before the steps began. It keeps its times whatever is changed: the steps that are asked
+//! about do not include it, and what it waited for was not recorded.
+//!
+//! On every stream that is what comes before the first work of a step and has no launch in the trace. And if the first
+//! work of a stream began long after it was launched although nothing is recorded before it, something that was not
+//! recorded held it, and it begins no sooner.
+
+use gpuscope_trace::{Ns, View};
+use rustc_hash::FxHashMap;
+
+use super::waits::stream_of;
+use super::{Hold, Node, What};
+
+/// Launching alone does not take so long.
+const HELD: Ns = Ns(50_000);
+
+pub(super) fn hold(view: View<'_>, nodes: &mut [Node]) {
+    let on_gpu = |node: &Node| matches!(node.what, What::Gpu(_));
+    let in_steps = nodes.iter().any(|node| on_gpu(node) && node.step.is_some());
+    let mut begun: FxHashMap<_, bool> = FxHashMap::default();
+    for node in nodes.iter_mut().filter(|node| on_gpu(node)) {
+        let begun = begun.entry(stream_of(view, node.row)).or_default();
+        let launched = view.launch(node.row).is_some();
+        if !*begun && launched && node.delay > HELD {
+            node.hold = Hold::Start;
+        }
+        // Without steps, nothing tells what came before from what came later.
+        if !*begun && !launched && in_steps {
+            node.hold = Hold::Whole;
+        }
+        *begun |= launched || !in_steps;
+    }
+}

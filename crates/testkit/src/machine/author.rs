@@ -3,7 +3,7 @@
 
 use super::chance::Chance;
 use super::hardware::{Fetch, Hardware, Vendor};
-use super::names::{self, call};
+use super::names::{self, Collective, call};
 use super::program::{Call, Direction, Effect, Instruction, Kind, Launch, Program, Span, Target, Task};
 use crate::event::Name;
 
@@ -27,16 +27,26 @@ pub(super) struct Author<'h> {
     pub(super) hardware: &'h Hardware,
     pub(super) draw: Chance,
     program: Program,
-    /// The next transfer, in the order that all ranks have.
-    transfers: usize,
+    /// The operations of the transfers so far, in the order that all ranks have.
+    transfers: Vec<&'static str>,
     host_percent: i64,
     gpu_percent: i64,
+    /// How much this step computes, in percent of a middling one.
+    step_percent: i64,
 }
 
 impl<'h> Author<'h> {
     pub(super) fn new(hardware: &'h Hardware, draw: Chance) -> Author<'h> {
         let program = Program { streams: STREAMS, ..Program::default() };
-        Author { hardware, draw, program, transfers: 0, host_percent: 100, gpu_percent: 100 }
+        Author {
+            hardware,
+            draw,
+            program,
+            transfers: Vec::new(),
+            host_percent: 100,
+            gpu_percent: 100,
+            step_percent: 100,
+        }
     }
 
     /// A rank whose host or GPU is slower than those of the others.
@@ -45,8 +55,16 @@ impl<'h> Author<'h> {
         self
     }
 
-    pub(super) fn finish(self, clock_ns: i64) -> Program {
-        Program { clock_ns, ..self.program }
+    pub(super) fn finish(self, clock_ns: i64) -> (Program, Vec<&'static str>) {
+        (Program { clock_ns, ..self.program }, self.transfers)
+    }
+
+    pub(super) fn step_computes(&mut self, percent: i64) {
+        self.step_percent = percent;
+    }
+
+    fn computing_ns(&self, ns: i64) -> i64 {
+        ns * self.gpu_percent / 100 * self.step_percent / 100
     }
 
     fn push(&mut self, instruction: Instruction) {
@@ -77,7 +95,10 @@ impl<'h> Author<'h> {
     }
 
     pub(super) fn work(&mut self, ns: i64) {
-        let ns = self.draw.around(ns, 150) * self.host_percent / 100;
+        let mut ns = self.draw.around(ns, 150) * self.host_percent / 100;
+        if self.draw.between(1, 1_000) <= self.hardware.interrupted_per_mille {
+            ns += self.draw.between(20_000, 200_000);
+        }
         self.push(Instruction::Work(ns));
     }
 
@@ -104,7 +125,7 @@ impl<'h> Author<'h> {
     }
 
     pub(super) fn kernel(&mut self, name: &'static str, ns: i64, stream: usize) {
-        let mut task = self.task(name, Kind::Kernel, ns * self.gpu_percent / 100);
+        let mut task = self.task(name, Kind::Kernel, self.computing_ns(ns));
         if self.draw.percent(self.hardware.early_start_percent) {
             task.early_ns = self.draw.between(400, 3_000).min(task.ns / 2);
         }
@@ -121,7 +142,7 @@ impl<'h> Author<'h> {
         let gap_ns = self.hardware.graph_gap_ns;
         let mut tasks: Vec<Task> = Vec::with_capacity(kernels.len());
         for &(name, ns) in kernels {
-            let task = self.task(name, Kind::Kernel, ns * self.gpu_percent / 100);
+            let task = self.task(name, Kind::Kernel, self.computing_ns(ns));
             tasks.push(Task { gap_ns: self.draw.around(gap_ns, 250), ..task });
         }
         let cost = self.hardware.launch_call_ns * 2 + 150 * kernels.len() as i64;
@@ -209,14 +230,11 @@ impl<'h> Author<'h> {
     }
 
     /// Starts the next transfer behind the computing stream, and returns the event at its end.
-    pub(super) fn transfer(
-        &mut self,
-        host: &'static str,
-        annotation: &'static str,
-        kernel: &'static str,
-    ) -> usize {
-        let number = self.transfers;
-        self.transfers += 1;
+    pub(super) fn transfer(&mut self, collective: &Collective) -> usize {
+        let &Collective { operation, host, annotation, cuda, hip } = collective;
+        let kernel = if self.hardware.vendor == Vendor::Cuda { cuda } else { hip };
+        let number = self.transfers.len();
+        self.transfers.push(operation);
         let mut done = 0;
         self.operator(host, |author| {
             author.work(9_000);

@@ -49,7 +49,7 @@ pub(super) struct Stream {
     queue: VecDeque<Command>,
     /// Two where the second started early.
     running: VecDeque<Running>,
-    last_end: i64,
+    last_end: Option<i64>,
     not_before: i64,
     /// When it looks next whether something can start.
     next_look: i64,
@@ -194,7 +194,7 @@ impl Simulation<'_> {
     fn try_start(&mut self, rank: usize, stream: usize, command: Command, task: Task, now: i64) -> bool {
         let place = &self.gpus[rank].streams[stream];
         let after = match place.running.len() {
-            0 => place.last_end + task.gap_ns,
+            0 => place.last_end.map_or(0, |end| end + task.gap_ns),
             1 if task.early_ns > 0 => match place.running[0].end {
                 Some(end) => (end - task.early_ns).max(place.running[0].start),
                 None => return false,
@@ -268,7 +268,7 @@ impl Simulation<'_> {
         let Some(Running { command, start, .. }) = gpu.streams[stream].running.pop_front() else { return };
         let What::Task { task, graph_node, last_of_launch } = command.what else { return };
         let place = &mut gpu.streams[stream];
-        place.last_end = now;
+        place.last_end = Some(now);
         place.completed += 1;
         place.pending -= usize::from(last_of_launch);
         self.records[rank].gpu.push(GpuRecord {

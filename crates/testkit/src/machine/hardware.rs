@@ -55,6 +55,10 @@ pub(super) struct Hardware {
     pub(super) record_calls: bool,
     pub(super) in_flight: InFlight,
     pub(super) copy_bytes_per_us: i64,
+    /// How often the host does something else in between.
+    pub(super) interrupted_per_mille: i64,
+    /// What the GPU's clock shows when the host's shows zero.
+    pub(super) gpu_clock_ns: i64,
 }
 
 impl Hardware {
@@ -78,6 +82,8 @@ impl Hardware {
             record_calls: cuda || draw.percent(40),
             in_flight: if draw.percent(60) { InFlight::WithoutLaunch } else { InFlight::NotRecorded },
             copy_bytes_per_us: draw.between(10_000, 24_000),
+            interrupted_per_mille: draw.pick(&[0, 1, 5]),
+            gpu_clock_ns: draw.between(-600, 600),
         }
     }
 }

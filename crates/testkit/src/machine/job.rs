@@ -18,20 +18,29 @@ use super::steps::{Carried, step};
 #[derive(Debug, Clone)]
 pub struct Job {
     pub seed: u64,
-    pub kind: JobKind,
+    plan: Plan,
     hardware: Hardware,
-    shape: Shape,
     programs: Vec<Program>,
     transfers: Vec<Transfer>,
+}
+
+/// What all ranks have in common.
+#[derive(Debug, Clone)]
+struct Plan {
+    kind: JobKind,
+    shape: Shape,
+    warm_up: u32,
     steps: u32,
+    /// The number of the first step, which is not recorded.
+    first: u32,
 }
 
 /// What a run came to.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// The median rank's step time.
+    /// The step time of the median rank of those that are recorded.
     pub step_ns: i64,
-    records: Vec<Record>,
+    pub(super) records: Vec<Record>,
 }
 
 impl Job {
@@ -40,52 +49,53 @@ impl Job {
         let mut draw = Chance::new(seed, 1);
         let vendor = if draw.percent(30) { Vendor::Hip } else { Vendor::Cuda };
         let mut hardware = Hardware::random(&mut draw, vendor);
-        if kind == JobKind::GpuBound {
-            hardware.queue_depth = draw.between(32, 160) as usize;
-        }
         let shape = Shape::random(kind, &mut draw);
-        let ranks = if kind == JobKind::Distributed { draw.between(2, 4) as usize } else { 1 };
-        let (warm_up, steps) = (draw.between(2, 3) as u32, draw.between(4, 8) as u32);
-        let first = draw.between(1, 12) as u32;
+        let ranks = if kind.has_several_ranks() { draw.between(2, 4) as usize } else { 1 };
+        let mut warm_up = draw.between(2, 3) as u32;
+        if kind == JobKind::GpuBound {
+            let deep = draw.percent(25);
+            hardware.queue_depth = if deep { 1022 } else { draw.between(32, 200) as usize };
+            // The queue has to be full when the recording begins.
+            warm_up = if deep { 20 } else { 4 };
+        }
+        let steps = draw.between(4, 8) as u32;
+        let plan = Plan { kind, shape, warm_up, steps, first: draw.between(1, 12) as u32 };
+        let computes: Vec<i64> =
+            (0..warm_up + steps).map(|_| draw.around(1_000, plan.shape.uneven_per_mille) / 10).collect();
         let slow_rank = draw.percent(40).then(|| draw.between(0, ranks as i64 - 1) as usize);
         let slow = (draw.between(100, 140), draw.between(100, 130));
         let opening_ns = if draw.percent(50) { draw.between(100, 3_000) * 1_000 } else { 0 };
-        let mut programs = Vec::new();
-        for rank in 0..ranks {
+        let write = |rank: usize| {
             let (host, gpu) = if slow_rank == Some(rank) { slow } else { (100, 100) };
-            let mut author = Author::new(&hardware, Chance::new(seed, 100 + rank as u64)).slowed(host, gpu);
-            let mut carried = Carried::default();
-            for index in 0..warm_up + steps {
-                if index == warm_up {
-                    author.work(opening_ns);
-                    author.start_recording();
-                    author.work(20_000);
-                }
-                step(&mut author, kind, &shape, first + index, &mut carried);
-                author.work(4_000);
-            }
-            author.synchronize(Target::Device);
-            author.work(5_000);
-            let clock = if rank == 0 { 0 } else { author.draw.between(-2_000_000, 2_000_000) };
-            programs.push(author.finish(clock));
-        }
-        let transfers = transfers(&shape, warm_up + steps, &mut draw);
-        Job { seed, kind, hardware, shape, programs, transfers, steps }
+            let author = Author::new(&hardware, Chance::new(seed, 100 + rank as u64)).slowed(host, gpu);
+            plan.write(author, &computes, opening_ns, rank)
+        };
+        let (programs, mut operations): (Vec<Program>, Vec<_>) = (0..ranks).map(write).unzip();
+        let transfers = transfers(&plan, &operations.swap_remove(0), &mut draw);
+        Job { seed, plan, hardware, programs, transfers }
     }
 
     /// Runs the job with some changes; with none it is the job that is recorded.
     pub fn run(&self, changes: &[Change]) -> Outcome {
         let records = simulation::run(&self.hardware, &self.programs, &self.transfers, changes);
-        Outcome { step_ns: step_of_all(&records), records }
+        Outcome { step_ns: step_of_all(&records[..self.recorded_ranks()]), records }
     }
 
-    /// What the profiler of each rank wrote of a run.
+    fn recorded_ranks(&self) -> usize {
+        if self.kind() == JobKind::OneRank { 1 } else { self.ranks() }
+    }
+
+    /// What the profiler of each recorded rank wrote of a run.
     pub fn traces(&self, outcome: &Outcome) -> Vec<String> {
-        let each = outcome.records.iter().zip(&self.programs).enumerate();
+        let each = outcome.records.iter().zip(&self.programs).take(self.recorded_ranks()).enumerate();
         each.map(|(rank, (record, program))| {
             kineto::text(&self.hardware, &self.transfers, record, rank, self.programs.len(), program.clock_ns)
         })
         .collect()
+    }
+
+    pub fn kind(&self) -> JobKind {
+        self.plan.kind
     }
 
     pub fn ranks(&self) -> usize {
@@ -109,47 +119,56 @@ impl Job {
         self.programs.iter().any(|program| program.instructions.iter().any(opened))
     }
 
-    /// Changes worth asking about, drawn for this job: as many of different kinds.
+    /// Changes to ask about, drawn for this job: all but one of them matter, if so many do.
     pub fn changes(&self, count: usize) -> Vec<Change> {
         let mut draw = Chance::new(self.seed, 2);
+        let mut candidates = self.candidates(&mut draw);
+        let step_ns = self.run(&[]).step_ns;
+        let mut chosen = Vec::new();
+        while chosen.len() < count && !candidates.is_empty() {
+            let index = draw.between(0, candidates.len() as i64 - 1) as usize;
+            let change = candidates.swap_remove(index);
+            let has_to_matter = chosen.len() + 1 < count && candidates.len() + chosen.len() >= count;
+            if !has_to_matter || 50 * (self.run(&[change]).step_ns - step_ns).abs() >= step_ns {
+                chosen.push(change);
+            }
+        }
+        chosen
+    }
+
+    fn candidates(&self, draw: &mut Chance) -> Vec<Change> {
         let names = self.gpu_names();
-        let parts: Vec<&'static str> =
-            ["gemm", "elementwise", "softmax", "layer_norm", "multi_tensor", "Memcpy HtoD"]
-                .into_iter()
-                .filter(|part| names.iter().any(|name| name.contains(part)))
-                .collect();
-        let operators: Vec<&'static str> = [
+        let has_work = |part: &&str| names.iter().any(|name| name.contains(part));
+        let parts =
+            ["gemm", "elementwise", "softmax", "layer_norm", "multi_tensor", "Memcpy HtoD", "Memcpy DtoH"];
+        let operators = [
             "aten::linear",
-            "aten::gelu",
-            "aten::layer_norm",
+            "aten::conv2d",
+            "aten::softmax",
             "DataLoader",
             "Optimizer.step",
             "evaluate_function",
-        ]
-        .into_iter()
-        .filter(|part| self.has_span(part))
-        .collect();
+        ];
         let mut changes = vec![
             Change::Gpu { part: None, percent: 50 },
             Change::NoSynchronisation,
             Change::NoLaunchOverhead,
         ];
-        for _ in 0..2 {
-            if !parts.is_empty() {
-                let part = Some(draw.pick(&parts));
-                changes.push(Change::Gpu { part, percent: draw.pick(&[0, 50, 200]) });
-            }
-        }
-        if !operators.is_empty() {
-            let part = draw.pick(&operators);
-            changes.push(Change::Host { part, percent: draw.pick(&[0, 50]) });
-        }
+        changes.extend(
+            parts
+                .into_iter()
+                .filter(has_work)
+                .map(|part| Change::Gpu { part: Some(part), percent: draw.pick(&[0, 25, 50, 150, 200]) }),
+        );
+        changes.extend(
+            operators
+                .into_iter()
+                .filter(|part| self.has_span(part))
+                .map(|part| Change::Host { part, percent: draw.pick(&[0, 50]) }),
+        );
         if self.ranks() > 1 {
             changes.push(Change::Gpu { part: Some("nccl"), percent: 50 });
-        }
-        while changes.len() > count {
-            let gone = draw.between(0, changes.len() as i64 - 1) as usize;
-            changes.remove(gone);
+            changes.push(Change::Gpu { part: Some("nccl"), percent: draw.pick(&[0, 200]) });
         }
         changes
     }
@@ -157,9 +176,9 @@ impl Job {
     /// One line about what is special in the job.
     pub fn describe(&self) -> String {
         let vendor = if self.hardware.vendor == Vendor::Cuda { "CUDA" } else { "HIP" };
-        let Shape { wait, exchange, prefetch, input_memory, .. } = &self.shape;
+        let Shape { wait, exchange, prefetch, input_memory, .. } = &self.plan.shape;
         let mut said = vec![
-            format!("{}, {vendor}, {} ranks, {} steps", self.kind.label(), self.ranks(), self.steps),
+            format!("{}, {vendor}, {} ranks, {} steps", self.kind().label(), self.ranks(), self.plan.steps),
             format!("queue of {}", self.hardware.queue_depth),
         ];
         if *wait != Wait::Nowhere {
@@ -173,8 +192,8 @@ impl Job {
         }
         let all = [
             (*prefetch, "input on a stream of its own"),
-            (self.shape.loader_ns > 0, "loader stalls"),
-            (self.shape.free_percent > 0, "frees"),
+            (self.plan.shape.loader_ns > 0, "loader stalls"),
+            (self.plan.shape.free_percent > 0, "frees"),
             (self.hardware.sync_rows, "sync rows"),
             (self.hardware.early_start_percent > 0, "early starts"),
         ];
@@ -183,17 +202,37 @@ impl Job {
     }
 }
 
-fn transfers(shape: &Shape, steps: u32, draw: &mut Chance) -> Vec<Transfer> {
-    let operation = match shape.exchange {
-        Exchange::Gathered(_) => "_allgather_base",
-        _ => "allreduce",
-    };
-    let count = shape.exchange.transfers_per_step();
-    let sizes: Vec<i64> = (0..count).map(|_| draw.around(shape.transfer_ns, 400)).collect();
-    let one = |ns: &i64| Transfer { operation, elements: ns * 40, ns: *ns };
-    let mut all: Vec<Transfer> = (0..steps).flat_map(|_| sizes.iter().map(one)).collect();
-    for transfer in &mut all {
-        transfer.ns = draw.around(transfer.ns, 40);
+impl Plan {
+    /// What a rank runs, and the operations of its transfers.
+    fn write(
+        &self,
+        mut author: Author<'_>,
+        computes: &[i64],
+        opening_ns: i64,
+        rank: usize,
+    ) -> (Program, Vec<&'static str>) {
+        let mut carried = Carried::default();
+        for (number, &percent) in (self.first..).zip(computes) {
+            if number == self.first + self.warm_up {
+                author.work(opening_ns);
+                author.start_recording();
+                author.work(20_000);
+            }
+            author.step_computes(percent);
+            step(&mut author, self.kind, &self.shape, number, &mut carried);
+            author.work(4_000);
+        }
+        author.synchronize(Target::Device);
+        author.work(5_000);
+        let clock_ns = if rank == 0 { 0 } else { author.draw.between(-2_000_000, 2_000_000) };
+        author.finish(clock_ns)
     }
-    all
+}
+
+/// How long the transfers take: the same ones alike in every step.
+fn transfers(plan: &Plan, operations: &[&'static str], draw: &mut Chance) -> Vec<Transfer> {
+    let per_step = operations.len() / (plan.warm_up + plan.steps) as usize;
+    let sizes: Vec<i64> = (0..per_step).map(|_| draw.around(plan.shape.transfer_ns, 400)).collect();
+    let each = operations.iter().zip(sizes.iter().cycle());
+    each.map(|(&operation, &ns)| Transfer { operation, elements: ns * 40, ns: draw.around(ns, 40) }).collect()
 }

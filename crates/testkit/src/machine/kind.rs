@@ -11,9 +11,11 @@ pub enum JobKind {
     Streams,
     Distributed,
     Graphs,
+    /// Several ranks, of which only one was recorded.
+    OneRank,
 }
 
-pub const JOB_KINDS: [JobKind; 7] = [
+pub const JOB_KINDS: [JobKind; 8] = [
     JobKind::Training,
     JobKind::Inference,
     JobKind::GpuBound,
@@ -21,9 +23,14 @@ pub const JOB_KINDS: [JobKind; 7] = [
     JobKind::Streams,
     JobKind::Distributed,
     JobKind::Graphs,
+    JobKind::OneRank,
 ];
 
 impl JobKind {
+    pub(super) fn has_several_ranks(self) -> bool {
+        matches!(self, JobKind::Distributed | JobKind::OneRank)
+    }
+
     pub fn label(self) -> &'static str {
         match self {
             JobKind::Training => "training",
@@ -33,6 +40,7 @@ impl JobKind {
             JobKind::Streams => "several streams",
             JobKind::Distributed => "several ranks",
             JobKind::Graphs => "CUDA graphs",
+            JobKind::OneRank => "one rank of several",
         }
     }
 }

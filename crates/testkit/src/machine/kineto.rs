@@ -185,7 +185,8 @@ impl Writer<'_, '_> {
             Kind::Set(_) => Category::GpuMemset,
         };
         let place = (self.device, self.stream(gpu.stream));
-        let times = self.times(gpu.start, gpu.end);
+        let skew = self.hardware.gpu_clock_ns;
+        let times = self.times(gpu.start + skew, gpu.end + skew);
         self.out.span(category, Name::plain(gpu.name), place, times);
         if gpu.launched >= self.record.recording_from {
             self.external(gpu.external);

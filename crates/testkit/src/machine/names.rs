@@ -89,6 +89,38 @@ pub(super) const OPERATORS: [Operator; 6] = [
     },
 ];
 
+/// An operation between ranks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Collective {
+    pub(super) operation: &'static str,
+    pub(super) host: &'static str,
+    pub(super) annotation: &'static str,
+    pub(super) cuda: &'static str,
+    pub(super) hip: &'static str,
+}
+
+pub(super) const ALL_REDUCE: Collective = Collective {
+    operation: "allreduce",
+    host: "c10d::allreduce_",
+    annotation: "nccl:all_reduce",
+    cuda: "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+    hip: "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)",
+};
+pub(super) const ALL_GATHER: Collective = Collective {
+    operation: "_allgather_base",
+    host: "c10d::_allgather_base_",
+    annotation: "nccl:_all_gather_base",
+    cuda: "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+    hip: ALL_REDUCE.hip,
+};
+pub(super) const REDUCE_SCATTER: Collective = Collective {
+    operation: "_reduce_scatter_base",
+    host: "c10d::_reduce_scatter_base_",
+    annotation: "nccl:_reduce_scatter_base",
+    cuda: "ncclDevKernel_ReduceScatter_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+    hip: ALL_REDUCE.hip,
+};
+
 pub(super) const OPTIMIZER_KERNEL: &str = "void at::native::(anonymous namespace)::multi_tensor_apply_kernel<at::native::(anonymous namespace)::TensorListMetadata<3>, at::native::(anonymous namespace)::FusedAdamMathFunctor<float, 4> >()";
 pub(super) const ARGMAX_KERNEL: &str =
     "void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, at::native::ArgMaxOps<float> > >()";

@@ -34,15 +34,18 @@ pub(super) enum Exchange {
     Buckets(usize),
     /// Gradients are reduced after the backward pass.
     AfterBackward(usize),
-    /// The parameters of each group of layers are gathered before it runs.
-    Gathered(usize),
+    /// The parameters of each group of layers are gathered before it runs, and its gradients reduced after it.
+    Sharded(usize),
+    /// Layers are shared: each part's result is reduced before the next part can run.
+    Tensors(usize),
 }
 
 impl Exchange {
-    pub(super) fn transfers_per_step(self) -> usize {
+    fn transfers_per_step(self) -> usize {
         match self {
             Exchange::None => 0,
-            Exchange::Buckets(count) | Exchange::AfterBackward(count) | Exchange::Gathered(count) => count,
+            Exchange::Buckets(count) | Exchange::AfterBackward(count) => count,
+            Exchange::Sharded(count) | Exchange::Tensors(count) => 2 * count,
         }
     }
 }
@@ -64,6 +67,15 @@ pub(super) struct Shape {
     pub(super) allocation_percent: i64,
     pub(super) free_percent: i64,
     pub(super) side_streams: usize,
+    /// Branches leave and join so often in a step.
+    pub(super) forks: usize,
+    /// Work of a step on a side stream that only the end of the next step waits for.
+    pub(super) lagging_kernels: usize,
+    /// In how many percent of the steps a rank stalls by itself, and for how long.
+    pub(super) stall_percent: i64,
+    pub(super) stall_ns: i64,
+    /// By how many thousandths steps differ in what they compute.
+    pub(super) uneven_per_mille: i64,
     pub(super) output_bytes: i64,
     pub(super) output_memory: Memory,
 }
@@ -77,8 +89,9 @@ struct Range {
 
 fn range(kind: JobKind) -> Range {
     match kind {
-        JobKind::Training | JobKind::Distributed => {
-            Range { layers: (8, 22), host_us: (8, 25), kernel_us: (6, 70) }
+        JobKind::Training => Range { layers: (8, 22), host_us: (8, 25), kernel_us: (6, 70) },
+        JobKind::Distributed | JobKind::OneRank => {
+            Range { layers: (8, 20), host_us: (8, 20), kernel_us: (6, 110) }
         }
         JobKind::Inference => Range { layers: (20, 50), host_us: (10, 35), kernel_us: (2, 12) },
         JobKind::GpuBound => Range { layers: (24, 44), host_us: (5, 14), kernel_us: (40, 140) },
@@ -104,7 +117,9 @@ fn wait(kind: JobKind, draw: &mut Chance) -> Wait {
             Wait::EventSynchronize,
             Wait::Nowhere,
         ]),
-        JobKind::Distributed => draw.pick(&[Wait::Nowhere, Wait::Item, Wait::StreamSynchronize]),
+        JobKind::Distributed | JobKind::OneRank => {
+            draw.pick(&[Wait::Nowhere, Wait::Item, Wait::StreamSynchronize])
+        }
         JobKind::Training | JobKind::Copies | JobKind::Streams => draw.pick(&[
             Wait::Nowhere,
             Wait::Item,
@@ -119,13 +134,25 @@ fn wait(kind: JobKind, draw: &mut Chance) -> Wait {
 fn exchange(kind: JobKind, draw: &mut Chance) -> Exchange {
     let count = draw.between(2, 5) as usize;
     match kind {
-        JobKind::Distributed => draw.pick(&[
+        JobKind::Distributed | JobKind::OneRank => draw.pick(&[
             Exchange::Buckets(count),
             Exchange::Buckets(count),
             Exchange::AfterBackward(count),
-            Exchange::Gathered(count),
+            Exchange::Sharded(count),
+            Exchange::Tensors(count),
         ]),
         _ => Exchange::None,
+    }
+}
+
+/// One stretch of the layers has small kernels and a busy host, whatever the others have.
+fn make_uneven(layers: &mut [Layer], draw: &mut Chance) {
+    let count = layers.len();
+    let length = count * draw.between(20, 70) as usize / 100;
+    let first = draw.between(0, (count - length) as i64) as usize;
+    for layer in &mut layers[first..first + length] {
+        layer.kernel_ns = (layer.kernel_ns / 8).max(1_500);
+        layer.host_ns *= 2;
     }
 }
 
@@ -140,7 +167,10 @@ impl Shape {
             Layer { operator, host_ns: draw.around(host, 400), kernel_ns: draw.around(kernel_ns, 400) }
         };
         let count = draw.between(range.layers.0, range.layers.1);
-        let layers: Vec<Layer> = (0..count).map(|_| layer(draw)).collect();
+        let mut layers: Vec<Layer> = (0..count).map(|_| layer(draw)).collect();
+        if draw.percent(40) {
+            make_uneven(&mut layers, draw);
+        }
         let loads = draw.percent(if kind == JobKind::GpuBound { 20 } else { 40 });
         let copies = kind == JobKind::Copies;
         let whole: i64 = layers.iter().map(|layer| layer.kernel_ns).sum();
@@ -158,6 +188,11 @@ impl Shape {
             exchange,
             allocation_percent: draw.pick(&[0, 0, 0, 50]),
             free_percent: draw.pick(&[0, 0, 0, 0, 60]),
+            forks: draw.between(1, 3) as usize,
+            lagging_kernels: if kind == JobKind::Streams { draw.pick(&[0, 0, 4, 8]) } else { 0 },
+            stall_percent: if draw.percent(25) { draw.between(5, 40) } else { 0 },
+            stall_ns: draw.between(200, 2_000) * 1_000,
+            uneven_per_mille: draw.pick(&[0, 0, 50, 200]),
             side_streams: if kind == JobKind::Streams { draw.between(1, 2) as usize } else { 0 },
             output_bytes: if copies { draw.between(100, 8_000) << 10 } else { 0 },
             output_memory: memory(draw),

@@ -1,9 +1,8 @@
 //! What a host does in a step of each kind of job.
 
 use super::author::{Author, COMPUTE, COPIES, Memory, SIDE};
-use super::hardware::Vendor;
 use super::kind::JobKind;
-use super::names::{ARGMAX_KERNEL, LOADER, OPTIMIZER_KERNEL};
+use super::names::{ALL_GATHER, ALL_REDUCE, ARGMAX_KERNEL, LOADER, OPTIMIZER_KERNEL, REDUCE_SCATTER};
 use super::program::{Direction, Span, Target};
 use super::shape::{Exchange, Layer, Shape, Wait};
 
@@ -12,6 +11,9 @@ use super::shape::{Exchange, Layer, Shape, Wait};
 pub(super) struct Carried {
     end_of_step: Option<usize>,
     input_is_there: Option<usize>,
+    /// The computing stream is done with the input before.
+    input_was_used: Option<usize>,
+    lagging: Option<usize>,
 }
 
 pub(super) fn step(
@@ -30,15 +32,20 @@ pub(super) fn step(
         }
         input(author, shape, carried);
         match kind {
-            JobKind::Training | JobKind::GpuBound | JobKind::Distributed => training(author, shape),
+            JobKind::Training | JobKind::GpuBound | JobKind::Distributed | JobKind::OneRank => {
+                training(author, shape)
+            }
             JobKind::Inference | JobKind::Copies => inference(author, shape),
-            JobKind::Streams => forked(author, shape),
+            JobKind::Streams => forked(author, shape, carried),
             JobKind::Graphs => graph(author, shape),
         }
         output(author, shape);
         memory(author, shape);
         if shape.wait == Wait::EventSynchronize {
-            carried.end_of_step = Some(author.record(COMPUTE));
+            carried.end_of_step = Some(author.record(if shape.prefetch { COPIES } else { COMPUTE }));
+        }
+        if shape.prefetch {
+            carried.input_was_used = Some(author.record(COMPUTE));
         }
         wait_at_end(author, shape.wait);
         author.work(10_000);
@@ -49,8 +56,14 @@ fn input(author: &mut Author<'_>, shape: &Shape, carried: &mut Carried) {
     if shape.loader_ns > 0 {
         author.annotation(LOADER, |author| author.work(shape.loader_ns));
     }
+    if author.draw.percent(shape.stall_percent) {
+        author.work(shape.stall_ns);
+    }
     let stream = if shape.prefetch { COPIES } else { COMPUTE };
     let before = carried.input_is_there.take();
+    if let Some(event) = carried.input_was_used.take() {
+        author.wait(COPIES, event);
+    }
     author.operator("aten::to", |author| {
         author.work(4_000);
         author.operator("aten::copy_", |author| {
@@ -147,44 +160,42 @@ fn backward(author: &mut Author<'_>, layer: &Layer) {
     });
 }
 
-fn reduce(author: &mut Author<'_>) -> usize {
-    let kernel = match author.hardware.vendor {
-        Vendor::Cuda => "ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-        Vendor::Hip => "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)",
-    };
-    author.transfer("c10d::allreduce_", "nccl:all_reduce", kernel)
-}
-
-fn gather(author: &mut Author<'_>) -> usize {
-    let kernel = match author.hardware.vendor {
-        Vendor::Cuda => "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
-        Vendor::Hip => "ncclDevKernel_Generic(ncclDevKernelArgsStorage<4096ul>)",
-    };
-    author.transfer("c10d::_allgather_base_", "nccl:_all_gather_base", kernel)
-}
-
 /// The places in a row of `length` after which one of `count` equal parts ends.
 fn ends_a_part(index: usize, length: usize, count: usize) -> bool {
     (index + 1) * count / length > index * count / length
 }
 
 fn forward(author: &mut Author<'_>, shape: &Shape) {
-    let Exchange::Gathered(groups) = shape.exchange else {
-        return shape.layers.iter().for_each(|each| layer(author, each, COMPUTE));
-    };
+    let count = shape.layers.len();
     // Parameters of the next group are on their way while a group runs.
-    let mut coming = vec![gather(author)];
+    let mut coming = Vec::new();
     let mut gathered = 1;
+    if let Exchange::Sharded(_) = shape.exchange {
+        coming.push(author.transfer(&ALL_GATHER));
+    }
     for (index, each) in shape.layers.iter().enumerate() {
-        let begins = index == 0 || ends_a_part(index - 1, shape.layers.len(), groups);
-        if begins && let Some(event) = coming.pop() {
+        if let Exchange::Sharded(groups) = shape.exchange
+            && (index == 0 || ends_a_part(index - 1, count, groups))
+            && let Some(event) = coming.pop()
+        {
             if gathered < groups {
-                coming.push(gather(author));
+                coming.push(author.transfer(&ALL_GATHER));
                 gathered += 1;
             }
             author.wait(COMPUTE, event);
         }
         layer(author, each, COMPUTE);
+        reduce_part(author, shape, index);
+    }
+}
+
+/// Where layers are shared between ranks, the next part needs what all have computed.
+fn reduce_part(author: &mut Author<'_>, shape: &Shape, index: usize) {
+    if let Exchange::Tensors(parts) = shape.exchange
+        && ends_a_part(index, shape.layers.len(), parts)
+    {
+        let event = author.transfer(&ALL_REDUCE);
+        author.wait(COMPUTE, event);
     }
 }
 
@@ -193,30 +204,38 @@ fn training(author: &mut Author<'_>, shape: &Shape) {
     if shape.wait == Wait::ItemsInside {
         author.item();
     }
-    let thread = usize::from(shape.backward_thread);
-    if thread == 1 {
+    if shape.backward_thread {
         author.hand_over(1);
     }
+    whole_backward(author, shape);
+    if shape.backward_thread {
+        author.hand_over(0);
+    }
+    optimizer(author, shape);
+}
+
+fn whole_backward(author: &mut Author<'_>, shape: &Shape) {
     let count = shape.layers.len();
     let mut reduced = Vec::new();
     for (index, each) in shape.layers.iter().rev().enumerate() {
         backward(author, each);
-        if let Exchange::Buckets(buckets) = shape.exchange
-            && ends_a_part(index, count, buckets)
-        {
-            reduced.push(reduce(author));
+        reduce_part(author, shape, index);
+        match shape.exchange {
+            Exchange::Buckets(buckets) if ends_a_part(index, count, buckets) => {
+                reduced.push(author.transfer(&ALL_REDUCE));
+            }
+            Exchange::Sharded(groups) if ends_a_part(index, count, groups) => {
+                reduced.push(author.transfer(&REDUCE_SCATTER));
+            }
+            _ => {}
         }
     }
     if let Exchange::AfterBackward(buckets) = shape.exchange {
-        reduced.extend((0..buckets).map(|_| reduce(author)));
+        reduced.extend((0..buckets).map(|_| author.transfer(&ALL_REDUCE)));
     }
     for &event in &reduced {
         author.wait(COMPUTE, event);
     }
-    if thread == 1 {
-        author.hand_over(0);
-    }
-    optimizer(author, shape);
 }
 
 fn optimizer(author: &mut Author<'_>, shape: &Shape) {
@@ -262,26 +281,40 @@ fn sample(author: &mut Author<'_>) {
 }
 
 /// Branches on streams of their own that leave the computing stream and join it again.
-fn forked(author: &mut Author<'_>, shape: &Shape) {
-    let part = shape.layers.len().div_ceil(3);
+fn forked(author: &mut Author<'_>, shape: &Shape, carried: &mut Carried) {
+    let part = shape.layers.len().div_ceil(2 * shape.forks + 1);
     for (index, layers) in shape.layers.chunks(part).enumerate() {
-        if index == 1 {
-            for side in 0..shape.side_streams {
-                author.follow(SIDE + side, COMPUTE);
-            }
-            for (turn, each) in layers.iter().enumerate() {
-                let branch = turn % (shape.side_streams + 1);
-                layer(author, each, if branch == 0 { COMPUTE } else { SIDE + branch - 1 });
-            }
-            for side in 0..shape.side_streams {
-                author.follow(COMPUTE, SIDE + side);
-            }
+        if index % 2 == 1 {
+            branches(author, layers, shape.side_streams);
         } else {
             layers.iter().for_each(|each| layer(author, each, COMPUTE));
         }
     }
     author.copy(Direction::DeviceToDevice, Memory::Pinned, 1 << 20, COMPUTE);
     sample(author);
+    if let Some(event) = carried.lagging.take() {
+        author.wait(COMPUTE, event);
+    }
+    if shape.lagging_kernels > 0 {
+        author.follow(SIDE, COMPUTE);
+        for each in shape.layers.iter().take(shape.lagging_kernels) {
+            layer(author, each, SIDE);
+        }
+        carried.lagging = Some(author.record(SIDE));
+    }
+}
+
+fn branches(author: &mut Author<'_>, layers: &[Layer], side_streams: usize) {
+    for side in 0..side_streams {
+        author.follow(SIDE + side, COMPUTE);
+    }
+    for (turn, each) in layers.iter().enumerate() {
+        let branch = turn % (side_streams + 1);
+        layer(author, each, if branch == 0 { COMPUTE } else { SIDE + branch - 1 });
+    }
+    for side in 0..side_streams {
+        author.follow(COMPUTE, SIDE + side);
+    }
 }
 
 fn graph(author: &mut Author<'_>, shape: &Shape) {

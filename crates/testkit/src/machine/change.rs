@@ -10,8 +10,8 @@ pub enum Change {
     /// What the host does itself inside operators whose name contains the part takes so many percent of its time: its
     /// work and the cost of its calls, not what it waits for.
     Host { part: &'static str, percent: u32 },
-    /// The host never waits for work it launched before: synchronisations and frees return after their own cost,
-    /// blocking copies after their own copying. Only a full queue still holds it.
+    /// The host never waits for the GPU: synchronisations, blocking copies and frees return after their own cost. Only
+    /// a full queue still holds it.
     NoSynchronisation,
     /// Calls that hand work to the GPU cost nothing and the work may start at once. The GPU's own gaps between queued
     /// work stay.

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use super::hardware::Hardware;
 use super::host::{Position, correlation};
-use super::program::{Effect, Instruction, Kind, Program, Task};
+use super::program::{Direction, Effect, Instruction, Kind, Program, Task};
 use super::record::GpuRecord;
 use super::simulation::{Due, Simulation};
 
@@ -72,6 +72,15 @@ pub(super) struct Gpu {
     /// Where each event was recorded.
     pub(super) events: Vec<Option<Position>>,
     reached: Vec<Option<i64>>,
+}
+
+/// A few bytes are moved by the stream itself, everything else by the engine of its direction.
+pub(super) fn engine_of(kind: Kind) -> Option<Direction> {
+    const MOVED_BY_AN_ENGINE_BYTES: i64 = 4 << 10;
+    match kind {
+        Kind::Copy(direction, bytes) if bytes > MOVED_BY_AN_ENGINE_BYTES => Some(direction),
+        _ => None,
+    }
 }
 
 impl Gpu {
@@ -206,7 +215,7 @@ impl Simulation<'_> {
             self.look_at(rank, stream, at, now);
             return false;
         }
-        if let Kind::Copy(direction, _) = task.kind {
+        if let Some(direction) = engine_of(task.kind) {
             let engine = &mut self.gpus[rank].engines[direction as usize];
             let turn = engine.waiting.front().is_none_or(|&first| first == stream);
             if engine.busy || !turn {
@@ -283,7 +292,7 @@ impl Simulation<'_> {
             step: command.step,
             graph_node,
         });
-        if let Kind::Copy(direction, _) = task.kind {
+        if let Some(direction) = engine_of(task.kind) {
             let engine = &mut gpu.engines[direction as usize];
             engine.busy = false;
             if let Some(&next) = engine.waiting.front() {

@@ -156,25 +156,11 @@ impl<'p> Simulation<'p> {
     }
 
     fn call_is_paid(&mut self, rank: usize, now: i64) {
-        if let Some(ns) = self.copied_without_waiting(rank) {
-            self.hosts[rank].phase = Phase::Returns;
-            return self.agenda.add(now + ns, rank, Due::Host);
-        }
         let positions = self.positions_to_wait_for(rank);
         if self.all_over(rank, &positions) {
             self.end_call(rank, now);
         } else {
             self.hosts[rank].phase = Phase::WaitsFor(positions);
-        }
-    }
-
-    /// A blocking copy that does not wait for the work before it still takes as long as it copies.
-    fn copied_without_waiting(&self, rank: usize) -> Option<i64> {
-        match &self.current_call(rank)?.effect {
-            Effect::Launch(launch) if launch.blocks && self.changes.no_synchronisation() => {
-                Some(launch.tasks.iter().map(|task| self.changes.gpu_time(task.name, task.ns)).sum())
-            }
-            _ => None,
         }
     }
 

@@ -24,6 +24,15 @@ pub struct Job {
     transfers: Vec<Transfer>,
 }
 
+/// What a profiler does before it records.
+#[derive(Debug, Clone, Copy)]
+enum Opening {
+    AtOnce,
+    Stall(i64),
+    /// Nothing is in flight when the recording begins.
+    Synchronised,
+}
+
 /// What all ranks have in common.
 #[derive(Debug, Clone)]
 struct Plan {
@@ -64,11 +73,15 @@ impl Job {
             (0..warm_up + steps).map(|_| draw.around(1_000, plan.shape.uneven_per_mille) / 10).collect();
         let slow_rank = draw.percent(40).then(|| draw.between(0, ranks as i64 - 1) as usize);
         let slow = (draw.between(100, 140), draw.between(100, 130));
-        let opening_ns = if draw.percent(50) { draw.between(100, 3_000) * 1_000 } else { 0 };
+        let opening = match draw.between(1, 4) {
+            1 => Opening::Synchronised,
+            2 => Opening::Stall(draw.between(100, 3_000) * 1_000),
+            _ => Opening::AtOnce,
+        };
         let write = |rank: usize| {
             let (host, gpu) = if slow_rank == Some(rank) { slow } else { (100, 100) };
             let author = Author::new(&hardware, Chance::new(seed, 100 + rank as u64)).slowed(host, gpu);
-            plan.write(author, &computes, opening_ns, rank)
+            plan.write(author, &computes, opening, rank)
         };
         let (programs, mut operations): (Vec<Program>, Vec<_>) = (0..ranks).map(write).unzip();
         let transfers = transfers(&plan, &operations.swap_remove(0), &mut draw);
@@ -136,7 +149,7 @@ impl Job {
         chosen
     }
 
-    fn candidates(&self, draw: &mut Chance) -> Vec<Change> {
+    pub(super) fn candidates(&self, draw: &mut Chance) -> Vec<Change> {
         let names = self.gpu_names();
         let has_work = |part: &&str| names.iter().any(|name| name.contains(part));
         let parts =
@@ -193,7 +206,7 @@ impl Job {
         let all = [
             (*prefetch, "input on a stream of its own"),
             (self.plan.shape.loader_ns > 0, "loader stalls"),
-            (self.plan.shape.free_percent > 0, "frees"),
+            (self.plan.shape.frees, "frees"),
             (self.hardware.sync_rows, "sync rows"),
             (self.hardware.early_start_percent > 0, "early starts"),
         ];
@@ -208,13 +221,17 @@ impl Plan {
         &self,
         mut author: Author<'_>,
         computes: &[i64],
-        opening_ns: i64,
+        opening: Opening,
         rank: usize,
     ) -> (Program, Vec<&'static str>) {
         let mut carried = Carried::default();
         for (number, &percent) in (self.first..).zip(computes) {
             if number == self.first + self.warm_up {
-                author.work(opening_ns);
+                match opening {
+                    Opening::AtOnce => {}
+                    Opening::Stall(ns) => author.work(ns),
+                    Opening::Synchronised => author.synchronize(Target::Device),
+                }
                 author.start_recording();
                 author.work(20_000);
             }

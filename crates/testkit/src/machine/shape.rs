@@ -63,20 +63,23 @@ pub(super) struct Shape {
     pub(super) wait: Wait,
     pub(super) exchange: Exchange,
     pub(super) transfer_ns: i64,
-    /// Memory is asked for, or given back, in so many percent of the steps.
-    pub(super) allocation_percent: i64,
-    pub(super) free_percent: i64,
+    /// Whether memory is asked for, and given back, in every step.
+    pub(super) allocates: bool,
+    pub(super) frees: bool,
     pub(super) side_streams: usize,
     /// Branches leave and join so often in a step.
     pub(super) forks: usize,
     /// Work of a step on a side stream that only the end of the next step waits for.
     pub(super) lagging_kernels: usize,
-    /// In how many percent of the steps a rank stalls by itself, and for how long.
-    pub(super) stall_percent: i64,
+    /// Every rank stalls by itself in every step, for up to so long.
     pub(super) stall_ns: i64,
     /// By how many thousandths steps differ in what they compute.
     pub(super) uneven_per_mille: i64,
     pub(super) output_bytes: i64,
+    /// Whether results have a stream of their own, other than that of the input.
+    pub(super) output_apart: bool,
+    /// Whether a second part of the input comes on yet another stream at the same time.
+    pub(super) input_in_two: bool,
     pub(super) output_memory: Memory,
 }
 
@@ -186,16 +189,17 @@ impl Shape {
             wait: wait(kind, draw),
             transfer_ns: 12_000 + whole * draw.between(20, 250) / 100 / transfers,
             exchange,
-            allocation_percent: draw.pick(&[0, 0, 0, 50]),
-            free_percent: draw.pick(&[0, 0, 0, 0, 60]),
+            allocates: draw.percent(25),
+            frees: draw.percent(20),
             forks: draw.between(1, 3) as usize,
             lagging_kernels: if kind == JobKind::Streams { draw.pick(&[0, 0, 4, 8]) } else { 0 },
-            stall_percent: if draw.percent(25) { draw.between(5, 40) } else { 0 },
-            stall_ns: draw.between(200, 2_000) * 1_000,
+            stall_ns: if draw.percent(25) { draw.between(100, 1_000) * 1_000 } else { 0 },
             uneven_per_mille: draw.pick(&[0, 0, 50, 200]),
             side_streams: if kind == JobKind::Streams { draw.between(1, 2) as usize } else { 0 },
             output_bytes: if copies { draw.between(100, 8_000) << 10 } else { 0 },
             output_memory: memory(draw),
+            output_apart: draw.percent(50),
+            input_in_two: copies && draw.percent(40),
             layers,
         }
     }

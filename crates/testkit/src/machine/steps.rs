@@ -56,23 +56,20 @@ fn input(author: &mut Author<'_>, shape: &Shape, carried: &mut Carried) {
     if shape.loader_ns > 0 {
         author.annotation(LOADER, |author| author.work(shape.loader_ns));
     }
-    if author.draw.percent(shape.stall_percent) {
-        author.work(shape.stall_ns);
+    if shape.stall_ns > 0 {
+        let ns = author.draw.between(0, shape.stall_ns);
+        author.work(ns);
     }
-    let stream = if shape.prefetch { COPIES } else { COMPUTE };
     let before = carried.input_is_there.take();
     if let Some(event) = carried.input_was_used.take() {
         author.wait(COPIES, event);
     }
-    author.operator("aten::to", |author| {
-        author.work(4_000);
-        author.operator("aten::copy_", |author| {
-            author.work(3_000);
-            author.copy(Direction::HostToDevice, shape.input_memory, shape.input_bytes, stream);
-            author.work(1_000);
-        });
-        author.work(1_000);
-    });
+    let stream = if shape.prefetch { COPIES } else { COMPUTE };
+    copy_input(author, shape, shape.input_bytes, stream);
+    if shape.input_in_two {
+        copy_input(author, shape, shape.input_bytes / 3, SIDE + 1);
+        author.follow(stream, SIDE + 1);
+    }
     if shape.prefetch {
         carried.input_is_there = Some(author.record(COPIES));
         if let Some(event) = before {
@@ -81,13 +78,29 @@ fn input(author: &mut Author<'_>, shape: &Shape, carried: &mut Carried) {
     }
 }
 
+fn copy_input(author: &mut Author<'_>, shape: &Shape, bytes: i64, stream: usize) {
+    author.operator("aten::to", |author| {
+        author.work(4_000);
+        author.operator("aten::copy_", |author| {
+            author.work(3_000);
+            author.copy(Direction::HostToDevice, shape.input_memory, bytes, stream);
+            author.work(1_000);
+        });
+        author.work(1_000);
+    });
+}
+
 fn output(author: &mut Author<'_>, shape: &Shape) {
     if shape.output_bytes == 0 {
         return;
     }
-    let stream = if shape.prefetch { COPIES } else { COMPUTE };
-    if shape.prefetch {
-        author.follow(COPIES, COMPUTE);
+    let stream = match (shape.output_apart, shape.prefetch) {
+        (true, _) => SIDE,
+        (false, true) => COPIES,
+        (false, false) => COMPUTE,
+    };
+    if stream != COMPUTE {
+        author.follow(stream, COMPUTE);
     }
     author.operator("aten::copy_", |author| {
         author.work(4_000);
@@ -97,7 +110,7 @@ fn output(author: &mut Author<'_>, shape: &Shape) {
 }
 
 fn memory(author: &mut Author<'_>, shape: &Shape) {
-    if author.draw.percent(shape.allocation_percent) {
+    if shape.allocates {
         let ns = author.draw.between(40_000, 300_000);
         author.operator("aten::empty", |author| {
             author.work(2_000);
@@ -105,7 +118,7 @@ fn memory(author: &mut Author<'_>, shape: &Shape) {
             author.work(500);
         });
     }
-    if author.draw.percent(shape.free_percent) {
+    if shape.frees {
         author.free();
     }
 }

@@ -59,7 +59,7 @@ impl Changes<'_> {
     /// Of host work, or of a call with its name, inside some open spans.
     pub(super) fn host_time<'s>(
         self,
-        open: impl Iterator<Item = &'s Span> + Clone,
+        open: &(impl Iterator<Item = &'s Span> + Clone),
         call: &str,
         ns: i64,
     ) -> i64 {

@@ -103,7 +103,7 @@ impl<'p> Simulation<'p> {
 
     fn host_time(&self, rank: usize, call: &str, ns: i64) -> i64 {
         let host = &self.hosts[rank];
-        self.changes.host_time(host.open[host.thread].iter().map(|open| &open.span), call, ns)
+        self.changes.host_time(&host.open[host.thread].iter().map(|open| &open.span), call, ns)
     }
 
     fn open(&mut self, rank: usize, span: Span, now: i64) {

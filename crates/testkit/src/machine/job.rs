@@ -67,7 +67,7 @@ impl Job {
             // The queue has to be full when the recording begins.
             warm_up = if deep { 20 } else { 4 };
         }
-        let steps = draw.between(4, 8) as u32;
+        let steps = draw.between(5, 8) as u32;
         let plan = Plan { kind, shape, warm_up, steps, first: draw.between(1, 12) as u32 };
         let computes: Vec<i64> =
             (0..warm_up + steps).map(|_| draw.around(1_000, plan.shape.uneven_per_mille) / 10).collect();
@@ -189,7 +189,7 @@ impl Job {
     /// One line about what is special in the job.
     pub fn describe(&self) -> String {
         let vendor = if self.hardware.vendor == Vendor::Cuda { "CUDA" } else { "HIP" };
-        let Shape { wait, exchange, prefetch, input_memory, .. } = &self.plan.shape;
+        let Shape { wait, exchange, input, .. } = &self.plan.shape;
         let mut said = vec![
             format!("{}, {vendor}, {} ranks, {} steps", self.kind().label(), self.ranks(), self.plan.steps),
             format!("queue of {}", self.hardware.queue_depth),
@@ -200,11 +200,11 @@ impl Job {
         if *exchange != Exchange::None {
             said.push(format!("exchange: {exchange:?}"));
         }
-        if *input_memory == Memory::Pageable {
+        if input.memory == Memory::Pageable {
             said.push("pageable input".to_owned());
         }
         let all = [
-            (*prefetch, "input on a stream of its own"),
+            (input.ahead, "input on a stream of its own"),
             (self.plan.shape.loader_ns > 0, "loader stalls"),
             (self.plan.shape.frees, "frees"),
             (self.hardware.sync_rows, "sync rows"),

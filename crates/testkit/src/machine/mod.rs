@@ -11,6 +11,7 @@ mod change;
 mod gpu;
 mod hardware;
 mod host;
+mod inference;
 mod job;
 mod kind;
 mod kineto;
@@ -22,6 +23,7 @@ mod simulation;
 mod steps;
 #[cfg(test)]
 mod tests;
+mod training;
 
 pub use change::Change;
 pub use hardware::Vendor;

@@ -1,4 +1,4 @@
-//! Operators and their kernels, as PyTorch and the libraries of both vendors call them.
+//! Operators and their kernels, as `PyTorch` and the libraries of both vendors call them.
 
 use super::hardware::Vendor;
 

@@ -50,14 +50,30 @@ impl Exchange {
     }
 }
 
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Input {
+    pub(super) bytes: i64,
+    pub(super) memory: Memory,
+    /// Whether it is copied on a stream of its own, one step ahead.
+    pub(super) ahead: bool,
+    /// Whether a second part comes on yet another stream at the same time.
+    pub(super) in_two: bool,
+}
+
+/// What is copied back in every step; nothing of most jobs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Output {
+    pub(super) bytes: i64,
+    pub(super) memory: Memory,
+    /// Whether it has a stream of its own, other than that of the input.
+    pub(super) apart: bool,
+}
+
 #[derive(Debug, Clone)]
 pub(super) struct Shape {
     pub(super) layers: Vec<Layer>,
     pub(super) loader_ns: i64,
-    pub(super) input_bytes: i64,
-    pub(super) input_memory: Memory,
-    /// Whether the input is copied on a stream of its own, one step ahead.
-    pub(super) prefetch: bool,
+    pub(super) input: Input,
     pub(super) backward_thread: bool,
     pub(super) optimizer_kernels: usize,
     pub(super) wait: Wait,
@@ -75,12 +91,7 @@ pub(super) struct Shape {
     pub(super) stall_ns: i64,
     /// By how many thousandths steps differ in what they compute.
     pub(super) uneven_per_mille: i64,
-    pub(super) output_bytes: i64,
-    /// Whether results have a stream of their own, other than that of the input.
-    pub(super) output_apart: bool,
-    /// Whether a second part of the input comes on yet another stream at the same time.
-    pub(super) input_in_two: bool,
-    pub(super) output_memory: Memory,
+    pub(super) output: Output,
 }
 
 /// Counts and times, from the smallest to the largest.
@@ -106,6 +117,21 @@ fn range(kind: JobKind) -> Range {
 
 fn memory(draw: &mut Chance) -> Memory {
     if draw.percent(60) { Memory::Pinned } else { Memory::Pageable }
+}
+
+fn input(kind: JobKind, draw: &mut Chance) -> Input {
+    let copies = kind == JobKind::Copies;
+    Input {
+        bytes: if copies { draw.between(1, 24) << 20 } else { draw.between(4, 4_000) << 10 },
+        memory: memory(draw),
+        ahead: draw.percent(if copies { 60 } else { 15 }),
+        in_two: copies && draw.percent(40),
+    }
+}
+
+fn output(kind: JobKind, draw: &mut Chance) -> Output {
+    let bytes = if kind == JobKind::Copies { draw.between(100, 8_000) << 10 } else { 0 };
+    Output { bytes, memory: memory(draw), apart: draw.percent(50) }
 }
 
 fn wait(kind: JobKind, draw: &mut Chance) -> Wait {
@@ -175,15 +201,12 @@ impl Shape {
             make_uneven(&mut layers, draw);
         }
         let loads = draw.percent(if kind == JobKind::GpuBound { 20 } else { 40 });
-        let copies = kind == JobKind::Copies;
         let whole: i64 = layers.iter().map(|layer| layer.kernel_ns).sum();
         let exchange = exchange(kind, draw);
         let transfers = exchange.transfers_per_step().max(1) as i64;
         Shape {
             loader_ns: if loads { draw.between(100, 2_500) * 1_000 } else { 0 },
-            input_bytes: if copies { draw.between(1, 24) << 20 } else { draw.between(4, 4_000) << 10 },
-            input_memory: memory(draw),
-            prefetch: draw.percent(if copies { 60 } else { 15 }),
+            input: input(kind, draw),
             backward_thread: draw.percent(75),
             optimizer_kernels: draw.between(2, 8) as usize,
             wait: wait(kind, draw),
@@ -196,10 +219,7 @@ impl Shape {
             stall_ns: if draw.percent(25) { draw.between(100, 1_000) * 1_000 } else { 0 },
             uneven_per_mille: draw.pick(&[0, 0, 50, 200]),
             side_streams: if kind == JobKind::Streams { draw.between(1, 2) as usize } else { 0 },
-            output_bytes: if copies { draw.between(100, 8_000) << 10 } else { 0 },
-            output_memory: memory(draw),
-            output_apart: draw.percent(50),
-            input_in_two: copies && draw.percent(40),
+            output: output(kind, draw),
             layers,
         }
     }

@@ -157,6 +157,8 @@ fn table(cases: &[Case]) -> String {
                 text += &row(kind.label(), change, &chosen);
             }
         }
+        let of_kind: Vec<&Case> = cases.iter().filter(|case| case.job == kind).collect();
+        text += &row(kind.label(), "all", &of_kind);
     }
     text += &row("all", "all", &cases.iter().collect::<Vec<_>>());
     text

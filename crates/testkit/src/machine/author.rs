@@ -95,9 +95,11 @@ impl<'h> Author<'h> {
     }
 
     pub(super) fn work(&mut self, ns: i64) {
-        let mut ns = self.draw.around(ns, 150) * self.host_percent / 100;
+        // What is long consists of much, and varies less.
+        let per_mille = if ns > 100_000 { 40 } else { 150 };
+        let mut ns = self.draw.around(ns, per_mille) * self.host_percent / 100;
         if self.draw.between(1, 1_000) <= self.hardware.interrupted_per_mille {
-            ns += self.draw.between(20_000, 200_000);
+            ns += self.draw.between(10_000, 60_000);
         }
         self.push(Instruction::Work(ns));
     }

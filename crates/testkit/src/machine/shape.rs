@@ -216,7 +216,7 @@ impl Shape {
             frees: draw.percent(20),
             forks: draw.between(1, 3) as usize,
             lagging_kernels: if kind == JobKind::Streams { draw.pick(&[0, 0, 4, 8]) } else { 0 },
-            stall_ns: if draw.percent(25) { draw.between(100, 1_000) * 1_000 } else { 0 },
+            stall_ns: if draw.percent(25) { whole * draw.between(5, 30) / 100 } else { 0 },
             uneven_per_mille: draw.pick(&[0, 0, 50, 200]),
             side_streams: if kind == JobKind::Streams { draw.between(1, 2) as usize } else { 0 },
             output: output(kind, draw),

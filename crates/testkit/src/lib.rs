@@ -24,6 +24,7 @@ mod groups;
 mod input;
 mod job;
 mod layers;
+pub mod machine;
 mod memory;
 pub mod mutate;
 mod operators;

@@ -15,6 +15,7 @@ mod ops;
 mod phases;
 mod plans;
 mod planted;
+mod predictions;
 mod selected;
 mod stacks;
 mod stragglers;

@@ -140,18 +140,19 @@ impl JobModel {
         median(self.recorded_steps()).unwrap_or_default()
     }
 
-    fn step_times(&self, replayed: &[Replayed]) -> Vec<Ns> {
+    fn step_times(&self, replayed: &[Replayed], scenario: &Scenario) -> Vec<Ns> {
         let each = self.ranks.iter().zip(&self.coupled.graphs).zip(replayed);
-        each.map(|((rank, graph), times)| rank.steps.step_time(graph, times)).collect()
+        let settling = scenario.lifts_waits();
+        each.map(|((rank, graph), times)| rank.steps.step_time(graph, times, settling)).collect()
     }
 
     pub(crate) fn step_time(&self, scenario: &Scenario) -> Ns {
-        median(self.step_times(&replay(&self.coupled, scenario))).unwrap_or_default()
+        median(self.step_times(&replay(&self.coupled, scenario), scenario)).unwrap_or_default()
     }
 
     pub(crate) fn predict(&self, scenario: &Scenario) -> Prediction {
         let replayed = replay(&self.coupled, scenario);
-        let steps = self.step_times(&replayed);
+        let steps = self.step_times(&replayed, scenario);
         let slowest = (0..steps.len()).max_by_key(|i| steps[*i]).unwrap_or(0);
         let retimed = self.coupled.retimed(&replayed, scenario);
         let bottleneck = shares(&retimed, slowest as u32);

@@ -1,11 +1,13 @@
-//! How long a call usually takes: what exceeds it by far was spent waiting for something.
+//! How long a call takes when it waits for nothing: what exceeds it by far was spent waiting.
+//!
+//! That is the median of the calls of its name, but no more than twice what the quickest tenth take: in a job that runs
+//! into a full queue, most calls wait.
 
 use gpuscope_trace::{Ns, Row, View};
 
 /// A call is long if it takes more than three times what is usual, and this on top.
 const MARGIN: Ns = Ns(10_000);
 
-/// The median time of the calls of each name.
 pub(crate) struct TypicalCalls(Vec<Ns>);
 
 impl TypicalCalls {
@@ -17,11 +19,7 @@ impl TypicalCalls {
                 times[trace.name_id(row).index()].push(dur);
             }
         }
-        let median = |mut times: Vec<Ns>| {
-            let middle = times.len() / 2;
-            if times.is_empty() { Ns::ZERO } else { *times.select_nth_unstable(middle).1 }
-        };
-        TypicalCalls(times.into_iter().map(median).collect())
+        TypicalCalls(times.into_iter().map(typical).collect())
     }
 
     /// What calls of the name of this one usually take.
@@ -34,4 +32,14 @@ impl TypicalCalls {
         let took = view.trace.dur(call).unwrap_or_default();
         took.0 > self.time(view, call).0.saturating_mul(3).saturating_add(MARGIN.0)
     }
+}
+
+fn typical(mut times: Vec<Ns>) -> Ns {
+    if times.is_empty() {
+        return Ns::ZERO;
+    }
+    let (middle, tenth) = (times.len() / 2, times.len() / 10);
+    let median = *times.select_nth_unstable(middle).1;
+    let quick = *times.select_nth_unstable(tenth).1;
+    median.min(Ns(quick.0.saturating_mul(2)))
 }

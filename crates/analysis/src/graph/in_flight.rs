@@ -1,5 +1,6 @@
-//! Work that was launched before the steps began. It keeps its times whatever is changed: the steps that are asked
-//! about do not include it, and what it waited for was not recorded.
+//! Work that was launched before the steps began. With several steps it keeps its times whatever is changed: it is
+//! none of theirs, and what it waited for was not recorded. A single step that waits for it is as long as it is because
+//! of it.
 //!
 //! On every stream that is what comes before the first work of a step and has no launch in the trace. And if the first
 //! work of a stream began long after it was launched although nothing is recorded before it, something that was not
@@ -16,7 +17,9 @@ const HELD: Ns = Ns(50_000);
 
 pub(super) fn hold(view: View<'_>, nodes: &mut [Node]) {
     let on_gpu = |node: &Node| matches!(node.what, What::Gpu(_));
-    let in_steps = nodes.iter().any(|node| on_gpu(node) && node.step.is_some());
+    let mut steps = nodes.iter().filter(|node| on_gpu(node)).filter_map(|node| node.step);
+    let first = steps.next();
+    let in_steps = steps.any(|step| Some(step) != first);
     let mut begun: FxHashMap<_, bool> = FxHashMap::default();
     for node in nodes.iter_mut().filter(|node| on_gpu(node)) {
         let begun = begun.entry(stream_of(view, node.row)).or_default();

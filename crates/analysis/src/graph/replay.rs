@@ -76,6 +76,11 @@ impl Scenario {
         Scenario { factors, ..Scenario::default() }
     }
 
+    /// Whether something no longer waits for what it waited for.
+    pub(crate) fn lifts_waits(&self) -> bool {
+        self.no_sync || self.not_awaited != 0 || self.hidden != 0 || self.groups.iter().any(|group| group.hidden)
+    }
+
     /// Both at once.
     #[must_use]
     pub(crate) fn and(mut self, other: &Scenario) -> Scenario {

@@ -1,13 +1,15 @@
 //! Streams that waited for others, in traces without synchronisation rows.
 //!
-//! After `…StreamWaitEvent` the next launch on that thread goes to the stream that waits. The event was marked by the
-//! last `…EventRecord` call after the last launch on another stream; where such calls are not recorded, as in HIP
-//! traces, it is taken to stand for the last work launched on another stream. If that had not ended when the waiting
-//! work began, the event was an older one: of that stream the last work that had.
+//! After `…StreamWaitEvent` the next launch on that thread goes to the stream that waits. If an `…EventRecord` call came
+//! right before, the event stands for the work launched last on another stream. If not, it is an older one: most
+//! likely that of the last communication. Where marking is not recorded, as in HIP traces, the event is taken to stand
+//! for the last work launched on another stream. If that had not ended when the waiting work began, the event was older
+//! still: of that stream the last work that had.
 
 use std::collections::BTreeMap;
 
-use gpuscope_trace::{Ns, Row, ThreadId, View};
+use gpuscope_trace::{Kind, Ns, Row, ThreadId, View};
+use rustc_hash::FxHashSet;
 
 use super::waits::stream_of;
 use crate::syncs::StreamKey;
@@ -16,6 +18,8 @@ use crate::syncs::StreamKey;
 enum Role {
     Record,
     Wait,
+    /// Waiting on the host for the GPU.
+    Synchronise,
     Other,
 }
 
@@ -25,6 +29,8 @@ impl Role {
             Role::Record
         } else if name.contains("StreamWaitEvent") {
             Role::Wait
+        } else if name.contains("Synchronize") {
+            Role::Synchronise
         } else {
             Role::Other
         }
@@ -34,18 +40,31 @@ impl Role {
 struct Call {
     thread: ThreadId,
     start: Ns,
+    end: Ns,
     row: Row,
     role: Role,
 }
 
+/// An event is marked right before it is waited for if no more time passes.
+const RIGHT_BEFORE: Ns = Ns(25_000);
+
 /// What had to wait, each with what it waited for.
 pub(super) fn by_call_order(view: View<'_>) -> Vec<(Row, Row)> {
     let calls = calls(view);
+    let communication = view.gpu().filter(|event| event.kind == Kind::Communication);
+    let communication: FxHashSet<Row> = communication.map(|event| event.row).collect();
     let mut found = Vec::new();
     for thread in calls.chunk_by(|a, b| a.thread == b.thread) {
         if thread.iter().any(|call| call.role == Role::Wait) {
             let records = thread.iter().any(|call| call.role == Role::Record);
-            let mut order = Order { view, records, launched: BTreeMap::new(), marked: None, waits: Vec::new() };
+            let mut order = Order {
+                view,
+                communication: &communication,
+                records,
+                launched: BTreeMap::new(),
+                marked: None,
+                waits: Vec::new(),
+            };
             for call in thread {
                 order.take(call, &mut found);
             }
@@ -60,11 +79,11 @@ fn calls(view: View<'_>) -> Vec<Call> {
     let mut roles: Vec<Option<Role>> = vec![None; trace.strings.len()];
     let mut calls = Vec::new();
     for row in trace.rows().filter(|row| trace.class(*row).is_call()) {
-        let Some((start, _)) = trace.span(row) else { continue };
+        let Some((start, end)) = trace.span(row) else { continue };
         let name = trace.name_id(row);
         let role = *roles[name.index()].get_or_insert_with(|| Role::of(trace.strings.get(name)));
         if role != Role::Other || launches.has_work(row) {
-            calls.push(Call { thread: trace.track(row).thread, start, row, role });
+            calls.push(Call { thread: trace.track(row).thread, start, end, row, role });
         }
     }
     calls.sort_by_key(|call| (call.thread, call.start, call.row));
@@ -74,13 +93,21 @@ fn calls(view: View<'_>) -> Vec<Call> {
 /// One thread on the way through its calls.
 struct Order<'a> {
     view: View<'a>,
+    communication: &'a FxHashSet<Row>,
     records: bool,
-    /// The last launches on each stream: when they were issued, and the work.
+    /// What was launched on each stream.
     launched: BTreeMap<StreamKey, Vec<Row>>,
-    /// How much had been launched on each stream when an event was last marked.
-    marked: Option<Marked>,
+    /// When an event was marked right before, and what it stands for.
+    marked: Option<(Ns, Marked)>,
     /// Events that the next launch has to wait for.
-    waits: Vec<Marked>,
+    waits: Vec<Event>,
+}
+
+enum Event {
+    /// What had been launched last.
+    Newest(Marked),
+    /// The last communication.
+    Communication,
 }
 
 /// How much had been launched on the stream that was last launched to.
@@ -95,12 +122,20 @@ struct Marked {
 impl Order<'_> {
     fn take(&mut self, call: &Call, found: &mut Vec<(Row, Row)>) {
         match call.role {
-            Role::Record => self.marked = self.now(),
-            Role::Wait => {
-                let event = if self.records { self.marked } else { self.now() };
-                self.waits.extend(event);
+            Role::Record => self.marked = self.now().map(|marked| (call.end, marked)),
+            Role::Wait if self.records => {
+                let right_before = self.marked.filter(|(time, _)| call.start - *time <= RIGHT_BEFORE);
+                // Several streams may wait for one event.
+                self.marked = right_before.map(|(_, marked)| (call.end, marked));
+                let marked = right_before.map(|(_, marked)| marked);
+                self.waits.push(marked.map_or(Event::Communication, Event::Newest));
             }
-            Role::Other => self.launch(call.row, found),
+            Role::Wait => self.waits.extend(self.now().map(Event::Newest)),
+            Role::Synchronise => self.marked = None,
+            Role::Other => {
+                self.marked = None;
+                self.launch(call.row, found);
+            }
         }
     }
 
@@ -122,13 +157,23 @@ impl Order<'_> {
         let stream = stream_of(self.view, first);
         for event in std::mem::take(&mut self.waits) {
             let source = match event {
-                Marked { last, count, .. } if last != stream => Some((last, count)),
-                Marked { other, .. } => other,
+                Event::Newest(Marked { last, count, .. }) if last != stream => Some((last, count)),
+                Event::Newest(Marked { other, .. }) => other,
+                Event::Communication => self.communicating(stream),
             };
             let source = source.and_then(|(stream, count)| self.ended(stream, count, first));
             found.extend(source.map(|source| (first, source)));
         }
         self.launched.entry(stream).or_default().extend(work);
+    }
+
+    /// The stream of the last communication, on another stream than one's own.
+    fn communicating(&self, own: StreamKey) -> Option<(StreamKey, usize)> {
+        let is_communication = |row: Row| self.communication.contains(&row);
+        let others = self.launched.iter().filter(|(stream, _)| **stream != own);
+        let last = others.filter(|(_, rows)| rows.last().is_some_and(|row| is_communication(*row)));
+        let newest = last.max_by_key(|(_, rows)| rows.last().and_then(|row| self.view.launch_start(*row)));
+        newest.map(|(stream, rows)| (*stream, rows.len()))
     }
 
     /// The last work of a stream, of what had been launched, that was over when other work began.

@@ -3,7 +3,8 @@
 //! The step time is that of `breakdown`, the same in every answer. What a change saves of it is found from when the
 //! last step that counts ends: sooner by so much, over the time that these steps took. Both begin at the same recorded
 //! moment, so that less work can never make a step longer; and where the host ran ahead, a step still takes what the
-//! host needs for it, since it cannot run ahead for ever.
+//! host needs for it, since it cannot run ahead for ever. What a wait costs shows only in the step after it: for changes
+//! to what waits for what, the first step is left out if the later ones save more.
 
 use gpuscope_trace::{Ns, Step, View};
 use rustc_hash::FxHashMap;
@@ -20,7 +21,11 @@ pub(crate) struct StepEnds {
     recorded: Ns,
     /// When the last of them ended.
     end: Ns,
-    /// The last step that counts, as a place in the trace's list of steps; none for all that was recorded.
+    /// What the first of them took, and when it ended.
+    first_recorded: Ns,
+    first_end: Ns,
+    /// The first and the last step that count, as places in the trace's list of steps; none for all that was recorded.
+    first: Option<u32>,
     last: Option<u32>,
     /// Whether the end is also that of the host: with one step, or none.
     with_host: bool,
@@ -50,13 +55,17 @@ impl StepEnds {
             step_time: Ns::ZERO,
             recorded: Ns::ZERO,
             end: Ns::ZERO,
+            first_recorded: Ns::ZERO,
+            first_end: Ns::ZERO,
+            first: counted.first().copied(),
             last: counted.last().copied(),
             with_host: chosen.len() <= 1,
             host_steps: chosen.len().max(1) as i64,
             steps: steps.len(),
             numbers: steps.iter().map(|step| step.number).collect(),
         };
-        ends.end = ends.end_of(graph, |id| graph.nodes[id as usize].end);
+        let recorded_end = |id: NodeId| graph.nodes[id as usize].end;
+        (ends.first_end, ends.end) = ends.ends_of(graph, recorded_end);
         let whole = (ends.end - graph.span.start).max(Ns::ZERO);
         ends.step_time = time.map_or(whole, |time| time.ns);
         let rows = if breakdown.steps.is_empty() { &breakdown.inferred_steps } else { &breakdown.steps };
@@ -70,6 +79,7 @@ impl StepEnds {
             1 => whole.max(ends.step_time),
             _ => counted.iter().map(of_step).sum(),
         };
+        ends.first_recorded = counted.first().map_or(Ns::ZERO, of_step);
         ends
     }
 
@@ -86,14 +96,20 @@ impl StepEnds {
         self.step_time
     }
 
-    /// What a step takes when everything happens at other times.
-    pub(crate) fn step_time(&self, graph: &Graph, times: &Replayed) -> Ns {
+    /// What a step takes when everything happens at other times. `settling`: the first step may not show it yet.
+    pub(crate) fn step_time(&self, graph: &Graph, times: &Replayed, settling: bool) -> Ns {
         if self.recorded <= Ns::ZERO {
             return self.step_time;
         }
-        let saved = self.end - self.end_of(graph, |id| times.end[id as usize]);
-        let share = (saved.as_f64() / self.recorded.as_f64()).min(1.0);
-        let step = self.step_time - Ns((self.step_time.as_f64() * share).round() as i64);
+        let (first_end, end) = self.ends_of(graph, |id| times.end[id as usize]);
+        let saved = self.end - end;
+        let mut share = saved.as_f64() / self.recorded.as_f64();
+        let later = self.recorded - self.first_recorded;
+        if settling && self.first != self.last && later > Ns::ZERO {
+            let saved_later = saved - (self.first_end - first_end);
+            share = share.max(saved_later.as_f64() / later.as_f64());
+        }
+        let step = self.step_time - Ns((self.step_time.as_f64() * share.min(1.0)).round() as i64);
         step.max(self.host_needs(graph, times).min(self.step_time))
     }
 
@@ -105,14 +121,20 @@ impl StepEnds {
         if self.with_host { Ns::ZERO } else { Ns(host.0 / self.host_steps) }
     }
 
-    fn end_of(&self, graph: &Graph, end: impl Fn(NodeId) -> Ns) -> Ns {
-        let counts = |id: &NodeId| {
-            let node = &graph.nodes[*id as usize];
-            let in_time = self.last.is_none() || self.steps <= 1 || node.step.is_some_and(|step| Some(step) <= self.last);
-            matches!(node.what, What::Gpu(_)) && in_time
-        };
-        let on_gpu = (0..graph.nodes.len() as NodeId).filter(counts).map(&end).max();
-        let on_host = graph.host_end.filter(|_| self.with_host || on_gpu.is_none()).map(&end);
-        on_gpu.max(on_host).unwrap_or(graph.span.start)
+    /// When the first and the last step that count end.
+    fn ends_of(&self, graph: &Graph, end: impl Fn(NodeId) -> Ns) -> (Ns, Ns) {
+        let all = self.last.is_none() || self.steps <= 1;
+        let (mut first, mut last) = (None, None);
+        for (id, node) in (0..).zip(&graph.nodes).filter(|(_, node)| matches!(node.what, What::Gpu(_))) {
+            if all || node.step.is_some_and(|step| Some(step) <= self.last) {
+                last = last.max(Some(end(id)));
+            }
+            if node.step.is_some() && node.step == self.first {
+                first = first.max(Some(end(id)));
+            }
+        }
+        let on_host = graph.host_end.filter(|_| self.with_host || last.is_none()).map(&end);
+        let last = last.max(on_host).unwrap_or(graph.span.start);
+        (first.unwrap_or(last), last)
     }
 }

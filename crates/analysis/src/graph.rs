@@ -35,7 +35,7 @@ use gpuscope_trace::{Interval, Kind, Ns, Row, View};
 
 pub(crate) use build::Marks;
 pub(crate) use couple::{Coupled, RankGraph};
-pub(crate) use replay::{Alone, GroupChange, Replayed, Scenario, replay};
+pub(crate) use replay::{Alone, GroupChange, Replayed, Scenario, host_alone, replay};
 pub(crate) use trust::unexplained_delays;
 pub(crate) use walk::{Spent, Stretch, walk};
 
@@ -109,6 +109,8 @@ pub(crate) struct Node {
     pub delay: Ns,
     /// Which of the marks given to [`Graph::new`] its name has, as bits.
     pub marks: u32,
+    /// Of a call: the marks of what the host did around it.
+    pub host_marks: u32,
     /// The group of ranks that it communicates in; 0 for none.
     pub group: u16,
     /// The step that launched it, as a place in [`View::steps`].

@@ -8,7 +8,8 @@ mod steps;
 use gpuscope_trace::{Interval, Kind, Ns, Row, View};
 
 use crate::graph::{
-    Alone, Coupled, Graph, Marks, RankGraph, Replayed, Scenario, Spent, What, Why, Window, replay, walk,
+    Alone, Coupled, Graph, Marks, RankGraph, Replayed, Scenario, Spent, What, Why, Window, host_alone, replay,
+    walk,
 };
 use crate::median::median;
 use crate::{Breakdown, Question};
@@ -141,9 +142,12 @@ impl JobModel {
     }
 
     fn step_times(&self, replayed: &[Replayed], scenario: &Scenario) -> Vec<Ns> {
-        let each = self.ranks.iter().zip(&self.coupled.graphs).zip(replayed);
+        let each = self.ranks.iter().zip(&self.coupled.graphs).zip(replayed).enumerate();
         let settling = scenario.lifts_waits();
-        each.map(|((rank, graph), times)| rank.steps.step_time(graph, times, settling)).collect()
+        let step = |(i, ((rank, graph), times)): (usize, ((&RankModel, &Graph), &Replayed))| {
+            rank.steps.step_time(graph, times, settling, || host_alone(graph, i, scenario))
+        };
+        each.map(step).collect()
     }
 
     pub(crate) fn step_time(&self, scenario: &Scenario) -> Ns {

@@ -115,6 +115,7 @@ fn in_order(
         end,
         delay: Ns::ZERO,
         marks: 0,
+        host_marks: 0,
         group: 0,
         step: None,
         hold: Hold::None,
@@ -162,8 +163,12 @@ fn mark_host_nodes(view: View<'_>, marks: &Marks<'_>, node_of: &NodeOf, nodes: &
         }
         let work = launches.launched(row).first().and_then(|row| node_of.get(*row));
         let of_work = work.map_or(0, |work| nodes[work as usize].marks);
-        let of_host = marks.host.filter(|_| what == What::Return).map_or(0, |mark| mark(view, row));
-        nodes[id].marks = of_work | of_host;
+        let of_host = marks.host.map_or(0, |mark| mark(view, row));
+        if what == What::Return {
+            nodes[id].marks = of_work | of_host;
+        } else {
+            (nodes[id].marks, nodes[id].host_marks) = (of_work, of_host);
+        }
     }
 }
 

@@ -170,6 +170,39 @@ pub(crate) fn replay(coupled: &Coupled, scenario: &Scenario) -> Vec<Replayed> {
     state.times
 }
 
+/// How long the host of a graph takes if it never waits for the GPU.
+pub(crate) fn host_alone(graph: &Graph, i: usize, scenario: &Scenario) -> Option<Ns> {
+    let end = graph.host_end?;
+    let (lags, mut times) = (lags(graph, i, scenario), vec![graph.span.start; end as usize + 1]);
+    for id in 0..=end {
+        let node = &graph.nodes[id as usize];
+        if matches!(node.what, What::Gpu(_)) {
+            continue;
+        }
+        let mut start = None;
+        for at in graph.edge_range(id) {
+            let edge = &graph.edges[at];
+            if matches!(edge.why, Why::Thread | Why::Handover) {
+                let from = &graph.nodes[edge.from as usize];
+                let ran = if edge.from_end { call_time(from, edge.from, i, scenario) } else { Ns::ZERO };
+                start = start.max(Some(times[edge.from as usize] + ran + lags[at]));
+            }
+        }
+        times[id as usize] = start.unwrap_or(node.start);
+    }
+    Some(times[end as usize] - graph.span.start)
+}
+
+/// What a node on the host takes itself.
+fn call_time(node: &Node, id: NodeId, graph: usize, scenario: &Scenario) -> Ns {
+    let place = Place { graph: graph as u32, node: id };
+    if node.what != What::Call || scenario.no_launch_overhead || scenario.is_fused(place, node) {
+        return if node.what == What::Call { Ns::ZERO } else { node.end - node.start };
+    }
+    let all = scenario.host_factors.get(graph).copied().unwrap_or(1.0);
+    scaled(node.end - node.start, all * scenario.factor(node.host_marks))
+}
+
 /// What the lags of edges become: host work of a mark shrinks or grows with it.
 pub(super) fn lags(graph: &Graph, i: usize, scenario: &Scenario) -> Vec<Ns> {
     let all = scenario.host_factors.get(i).copied().unwrap_or(1.0);
@@ -329,12 +362,7 @@ impl State<'_> {
     fn duration(&self, place: Place, node: &Node) -> Ns {
         let recorded = node.end - node.start;
         match node.what {
-            What::Call if self.scenario.no_launch_overhead || self.scenario.is_fused(place, node) => {
-                Ns::ZERO
-            }
-            What::Call => {
-                scaled(recorded, self.scenario.host_factors.get(place.graph as usize).copied().unwrap_or(1.0))
-            }
+            What::Call => call_time(node, place.node, place.graph as usize, self.scenario),
             What::Return | What::Moment => recorded,
             What::Gpu(Kind::Communication) if self.scenario.alone == Alone::Waits => recorded,
             What::Gpu(_) => scaled(recorded, self.scenario.of_node(place, node)),

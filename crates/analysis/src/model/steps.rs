@@ -10,7 +10,7 @@ use gpuscope_trace::{Ns, Step, View};
 use rustc_hash::FxHashMap;
 
 use crate::breakdown::RankBreakdown;
-use crate::graph::{Graph, NodeId, Replayed, What};
+use crate::graph::{Graph, NodeId, Replayed, Scenario, What, host_alone};
 use crate::step_time::Reason;
 
 #[derive(Debug)]
@@ -29,8 +29,9 @@ pub(crate) struct StepEnds {
     last: Option<u32>,
     /// Whether the end is also that of the host: with one step, or none.
     with_host: bool,
-    /// How many steps the host went through.
+    /// How many steps the host went through, and what it needs for one if it never waits for the GPU.
     host_steps: i64,
+    host_needs: Ns,
     steps: usize,
     /// The number of each step.
     numbers: Vec<i64>,
@@ -61,6 +62,7 @@ impl StepEnds {
             last: counted.last().copied(),
             with_host: chosen.len() <= 1,
             host_steps: chosen.len().max(1) as i64,
+            host_needs: Ns::ZERO,
             steps: steps.len(),
             numbers: steps.iter().map(|step| step.number).collect(),
         };
@@ -79,6 +81,8 @@ impl StepEnds {
             1 => whole.max(ends.step_time),
             _ => counted.iter().map(of_step).sum(),
         };
+        let host = host_alone(graph, 0, &Scenario::default());
+        ends.host_needs = host.map_or(Ns::ZERO, |host| Ns(host.0 / ends.host_steps));
         ends.first_recorded = counted.first().map_or(Ns::ZERO, of_step);
         ends
     }
@@ -97,7 +101,14 @@ impl StepEnds {
     }
 
     /// What a step takes when everything happens at other times. `settling`: the first step may not show it yet.
-    pub(crate) fn step_time(&self, graph: &Graph, times: &Replayed, settling: bool) -> Ns {
+    /// `host_alone`: how long the host takes for all steps if it never waits for the GPU.
+    pub(crate) fn step_time(
+        &self,
+        graph: &Graph,
+        times: &Replayed,
+        settling: bool,
+        host_alone: impl FnOnce() -> Option<Ns>,
+    ) -> Ns {
         if self.recorded <= Ns::ZERO {
             return self.step_time;
         }
@@ -110,15 +121,12 @@ impl StepEnds {
             share = share.max(saved_later.as_f64() / later.as_f64());
         }
         let step = self.step_time - Ns((self.step_time.as_f64() * share.min(1.0)).round() as i64);
-        step.max(self.host_needs(graph, times).min(self.step_time))
-    }
-
-    /// What the host needs for a step.
-    fn host_needs(&self, graph: &Graph, times: &Replayed) -> Ns {
-        let Some(end) = graph.host_end else { return Ns::ZERO };
-        let host = times.end[end as usize] - graph.span.start;
-        // With one step its end counts anyway, and what the GPU still had to do is not the host's.
-        if self.with_host { Ns::ZERO } else { Ns(host.0 / self.host_steps) }
+        // With one step the host's end is looked at anyway; and it seldom needs all the time there is.
+        if self.with_host || step >= self.host_needs {
+            return step;
+        }
+        let host_needs = host_alone().map_or(Ns::ZERO, |host| Ns(host.0 / self.host_steps));
+        step.max(host_needs.min(self.step_time))
     }
 
     /// When the first and the last step that count end.

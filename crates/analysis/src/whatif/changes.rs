@@ -71,6 +71,14 @@ impl Changes {
                 }
             }
         }
+        let calls = graph.nodes.iter().filter(|node| node.what == What::Call && node.host_marks != 0);
+        for node in calls {
+            for (mark, matched) in matched.iter_mut().enumerate().take(self.scales.len()) {
+                if node.host_marks >> mark & 1 == 1 {
+                    matched.host_ns += node.end - node.start;
+                }
+            }
+        }
         for part in &graph.host_parts {
             matched[part.mark as usize].host_ns += part.time;
         }

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::calls::Calls;
 use super::kinds::{Kind, Kinds};
 use super::roofline::{Bound, Limits};
+use super::tf32;
 
 /// The work of every kind of call: looked up and counted once.
 pub(crate) struct Works {
@@ -16,7 +17,7 @@ pub(crate) struct Works {
 }
 
 impl Works {
-    pub(crate) fn of(view: View<'_>, kinds: &Kinds, models: &Models) -> Works {
+    pub(crate) fn of(view: View<'_>, calls: &Calls, kinds: &Kinds, models: &Models) -> Works {
         let strings = &view.trace.strings;
         let text = |id: Option<StrId>| id.map_or("", |id| strings.get(id));
         let model = |kind: &Kind| models.find(strings.get(kind.name));
@@ -24,10 +25,12 @@ impl Works {
             let [dims, types, strides, concrete] = kind.arguments.map(text);
             model(kind)?.work(&Call { name: strings.get(kind.name), dims, types, strides, concrete })
         };
-        Works {
+        let mut works = Works {
             has_model: kinds.list.iter().map(|kind| model(kind).is_some()).collect(),
             of: kinds.list.iter().map(work).collect(),
-        }
+        };
+        tf32::round(view, calls, kinds, &mut works);
+        works
     }
 }
 

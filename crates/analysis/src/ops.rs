@@ -37,10 +37,10 @@ use serde::Serialize;
 use crate::Question;
 use crate::phases::recomputed;
 pub(crate) use calls::Calls;
-use kinds::Kinds;
+pub(crate) use kinds::Kinds;
 use rows::{OfRank, sort};
 use tally::{Rules, Tallies};
-use work::Works;
+pub(crate) use work::Works;
 
 pub(crate) use event_work::EventWork;
 pub use kernels::KernelOfOp;

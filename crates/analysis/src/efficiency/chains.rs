@@ -1,0 +1,105 @@
+//! Kernels that work element by element, one after another: each reads what the last has just written.
+//!
+//! Claimed of each event: it works element by element, reduces or normalises, by its kernel's name, and the event
+//! before or after it on its stream does so too, launched by the same thread. A chain has at least two kernels that
+//! are no reductions. What an optimizer does is none of it, and neither are gradients added up (`AccumulateGrad`):
+//! neighbours there are of other parameters.
+//!
+//! The target is one kernel for a chain, as if each read two tensors and wrote one: of 3 tensors for each of L
+//! kernels, L + 2 are left to move. That is two thirds for a pair and never less than a third.
+//!
+//! That neighbours work on each other's results is not recorded; it is the rule in models, and the caveat says so.
+
+use gpuscope_trace::{Bitmap, Class, Ns, Row, ThreadId};
+
+use super::Opportunity;
+use super::scene::{Event, PerName, Scene, take};
+use super::sorts::Sort;
+use crate::owner::{Among, Owners};
+use crate::text;
+
+pub(super) fn elementwise_chains(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opportunity> {
+    let trace = scene.view.trace;
+    let mut apart = PerName::new(scene.view, is_apart);
+    let mut owners = Owners::new(scene.view.index.nesting(trace), trace.len(), Among::Innermost, |row| {
+        matches!(trace.class(row), Class::Annotation | Class::Operator) && apart.of(trace.name_id(row))
+    });
+    let mut chains: Vec<&[Event]> = Vec::new();
+    for stream in &scene.streams {
+        let keys: Vec<Option<Option<ThreadId>>> = stream
+            .iter()
+            .map(|event| {
+                let launch = scene.view.launch(event.row);
+                let fits = event.sort.is_fusible() && !taken.has(event.row);
+                let mut joined = || launch.is_none_or(|launch| owners.of(launch).is_none());
+                (fits && joined()).then(|| launch.map(|launch| trace.track(launch).thread))
+            })
+            .collect();
+        let mut start = 0;
+        for same in keys.chunk_by(|a, b| a == b) {
+            let chain = &stream[start..start + same.len()];
+            start += same.len();
+            if same[0].is_some() && is_chain(chain) {
+                chains.push(chain);
+            }
+        }
+    }
+    take(taken, chains.iter().flat_map(|chain| chain.iter().map(|event| event.row)));
+    report(scene, &chains).into_iter().collect()
+}
+
+/// Work on many parameters, one after the other.
+fn is_apart(name: &str) -> bool {
+    name.starts_with("Optimizer.") || name.contains("AccumulateGrad") || name.contains("clip_grad")
+}
+
+fn is_chain(chain: &[Event]) -> bool {
+    chain.iter().filter(|event| event.sort != Sort::Reduction).count() >= 2
+}
+
+/// The share of a chain's time that is left once it is one kernel.
+fn left(length: usize) -> f32 {
+    let length = length as f32;
+    (length + 2.0) / (3.0 * length)
+}
+
+fn report(scene: &Scene<'_>, chains: &[&[Event]]) -> Option<Opportunity> {
+    let mut events: Vec<(Row, f32)> = Vec::new();
+    let mut removed_launches: Vec<Row> = Vec::new();
+    let (mut time, mut longest, mut unlinked) = (Ns::ZERO, 0, 0_usize);
+    for chain in chains {
+        events.extend(chain.iter().map(|event| (event.row, left(chain.len()))));
+        removed_launches.extend(chain[1..].iter().filter_map(|event| scene.own_launch(event.row)));
+        time += chain.iter().map(|event| event.dur).sum();
+        longest = longest.max(chain.len());
+        unlinked += usize::from(scene.view.launch(chain[0].row).is_none());
+    }
+    if events.is_empty() {
+        return None;
+    }
+    let (kernels, count) = (events.len(), chains.len());
+    let share = time.pct_of(scene.busy);
+    let of_unlinked = format!("; of {unlinked} chains no launch is recorded");
+    Some(Opportunity {
+        id: "elementwise_chains",
+        title: format!(
+            "{kernels} elementwise and normalising kernels in {} follow one another in {count} chains",
+            text::time(time)
+        ),
+        claim: vec![("events", kernels as i64), ("chains", count as i64), ("gpu_ns", time.0)],
+        target: "one kernel for each chain, which moves L + 2 tensors where L kernels move 3 each".to_owned(),
+        evidence: format!(
+            "{share:.0} % of the GPU's time, {:.1} kernels in a chain on average and {longest} at most{}",
+            kernels as f64 / count as f64,
+            if unlinked > 0 { of_unlinked.as_str() } else { "" }
+        ),
+        names: scene.largest(events.iter().map(|(row, _)| *row)),
+        advice: "fuse them with torch.compile, or use fused modules (RMSNorm, rotary embedding, bias with GELU)",
+        caveat: Some(
+            "the trace does not record whether a kernel works on the result of the one before it".to_owned(),
+        ),
+        confident: false,
+        events,
+        removed_launches,
+    })
+}

@@ -4,15 +4,19 @@
 //! that show it, each of which passed the test that the title states, and for each the share of its time that would be
 //! left. What that is worth to a step is not said here: the job is run again on paper with these shares.
 //!
-//! No event is named by two detectors. The first of them in this order has it: attention, the optimizer, layouts,
-//! precision, sizes, chains. What would save less than a hundredth of the GPU's time is not named.
+//! No event is named by two detectors. The first of them in this order has it: attention, the optimizer, DDP,
+//! layouts, precision, sizes, other products, chains, copies, collectives. What would save less than a hundredth of the GPU's time, and less than a
+//! twentieth of what it is given to do, is not named.
 
 mod attention;
 mod chains;
+mod collectives;
 mod copies;
+mod ddp;
 mod layout;
 mod optimizer;
 mod precision;
+mod products;
 mod scene;
 mod sizes;
 mod sorts;
@@ -46,8 +50,9 @@ pub(crate) struct Opportunity {
     pub confident: bool,
 }
 
-/// What saves less than this share of the GPU's time is not named.
+/// What saves less than this share of the GPU's time is not named, unless it saves that many of the launches.
 const WORTH: f64 = 0.01;
+const WORTH_LAUNCHES: f64 = 0.05;
 
 type Detector = fn(&Scene<'_>, &mut Bitmap) -> Vec<Opportunity>;
 
@@ -55,11 +60,15 @@ type Detector = fn(&Scene<'_>, &mut Bitmap) -> Vec<Opportunity>;
 const DETECTORS: &[Detector] = &[
     attention::eager_attention,
     optimizer::unfused_optimizer,
+    ddp::gradient_copies,
+    ddp::buffer_broadcasts,
     layout::layout_conversions,
     precision::fp32_products,
     sizes::odd_sizes,
+    products::slow_products,
     chains::elementwise_chains,
     copies::tiny_copies,
+    collectives::tiny_collectives,
 ];
 
 /// All that is found on a rank, what would save most of the GPU's time first.
@@ -71,7 +80,8 @@ pub(crate) fn opportunities(view: View<'_>) -> Vec<Opportunity> {
         for found in detector(&scene, &mut taken) {
             let saved = found.saved(view);
             let launches = found.removed_launches.len() as f64;
-            let worth = saved >= WORTH * scene.busy.as_f64() || launches >= WORTH * scene.events as f64;
+            let worth =
+                saved >= WORTH * scene.busy.as_f64() || launches >= WORTH_LAUNCHES * scene.events as f64;
             if worth && !found.events.is_empty() {
                 all.push((saved, found));
             }

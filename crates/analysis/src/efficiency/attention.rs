@@ -6,8 +6,8 @@
 //! product must take the scores that the first made. Backward, two products may stand on either side.
 //!
 //! The target is fused attention: the same operations, backward a quarter more because the scores are computed again,
-//! at a stated share of the peak of the matrix units, but not faster than queries, keys, values and results can be
-//! moved. Without arguments or peaks the products keep their time and what is between them goes away.
+//! with sizes rounded up to its tiles of 64, at a stated share of the peak of the matrix units, but not faster than
+//! queries, keys, values and results can be moved at a stated share of the memory's bandwidth. Without arguments or peaks the products keep their time and what is between them goes away.
 //!
 //! Silent if the operators are not recorded, as in traces of the GPU alone.
 
@@ -19,8 +19,10 @@ use super::scene::{Event, PerName, Scene, take};
 use super::sorts::Sort;
 use crate::text;
 
-/// What fused attention reaches of the matrix units' peak on its usual sizes.
-const SHARE_OF_PEAK: f64 = 0.4;
+/// What fused attention reaches of the matrix units' peak, and of the memory's bandwidth.
+const SHARE_OF_PEAK: f64 = 1.0 / 3.0;
+const SHARE_OF_MEMORY: f64 = 0.7;
+const TILE: f64 = 64.0;
 /// Backward computes the scores again: five products in place of four.
 const BACKWARD: f64 = 1.25;
 
@@ -154,14 +156,14 @@ impl Group<'_> {
         let mut precision = None;
         for row in &self.products {
             let work = scene.work(*row)?;
-            flops += work.flops as f64;
+            flops += work.flops as f64 * in_tiles(work)?;
             bytes += without_scores(work)?;
             precision = work.precision;
         }
         let limits = scene.limits();
         let peak = limits.tflops(Engine::Matrix, precision?)? * 1e3 * SHARE_OF_PEAK;
         let again = if self.backward { BACKWARD } else { 1.0 };
-        Some((flops * again / peak).max(bytes / limits.memory_gb_per_s()?))
+        Some((flops * again / peak).max(bytes / (limits.memory_gb_per_s()? * SHARE_OF_MEMORY)))
     }
 
     /// The share of each event's time that is left: of products, and of what is between them.
@@ -176,6 +178,13 @@ impl Group<'_> {
     }
 }
 
+/// How many times as much a product is with its sizes rounded up to tiles.
+fn in_tiles(work: &Work) -> Option<f64> {
+    let more =
+        |name| work.params.get(name).map(|size| (size as f64 / TILE).ceil() * TILE / (size as f64).max(1.0));
+    Some(more("M")? * more("N")? * more("K")?)
+}
+
 /// Bytes of a product but for its largest matrix, the scores.
 fn without_scores(work: &Work) -> Option<f64> {
     let width = match work.precision? {
@@ -186,6 +195,19 @@ fn without_scores(work: &Work) -> Option<f64> {
     let size = |name| work.params.get(name).map(|size| size as f64);
     let (b, m, n, k) = (size("B")?, size("M")?, size("N")?, size("K")?);
     Some((work.bytes? as f64 - width * b * (m * n).max(m * k).max(n * k)).max(0.0))
+}
+
+/// Whether it is the form of PyTorch's own attention for what its fused kernels cannot do.
+fn fell_back(scene: &Scene<'_>, groups: &[Group<'_>]) -> bool {
+    let trace = scene.view.trace;
+    let Some(math) = trace.strings.lookup("aten::_scaled_dot_product_attention_math") else { return false };
+    let nesting = scene.view.index.nesting(trace);
+    let launches = groups.iter().filter_map(|group| scene.view.launch(*group.products.first()?));
+    launches.take(1).any(|launch| nesting.ancestors(launch).any(|row| trace.name_id(row) == math))
+}
+
+fn times(count: usize) -> String {
+    if count == 1 { "once".to_owned() } else { format!("{count} times") }
 }
 
 fn report(scene: &Scene<'_>, groups: &[Group<'_>]) -> Option<Opportunity> {
@@ -205,19 +227,22 @@ fn report(scene: &Scene<'_>, groups: &[Group<'_>]) -> Option<Opportunity> {
     let backward = groups.iter().filter(|group| group.backward).count();
     let rows = events.iter().map(|(row, _)| *row);
     let mut names = scene.largest(rows);
-    names.extend(first.products.iter().filter_map(|row| scene.work(*row)).map(|work| work.params.to_string()));
+    names
+        .extend(first.products.iter().filter_map(|row| scene.work(*row)).map(|work| work.params.to_string()));
     let (count, kernels) = (groups.len(), events.len());
     Some(Opportunity {
         id: "eager_attention",
         title: format!(
-            "attention runs as {kernels} separate GPU operations, {count} times a softmax between batched products, in {}",
+            "attention runs as {kernels} separate GPU operations, a softmax between batched products {}, in {}",
+            times(count),
             text::time(all)
         ),
         claim: vec![("attentions", count as i64), ("events", kernels as i64), ("gpu_ns", all.0)],
         target: if estimated == count {
             format!(
-                "fused attention at {:.0} % of the matrix units' peak, no faster than its operands can be moved",
-                100.0 * SHARE_OF_PEAK
+                "fused attention at {:.0} % of the matrix units' peak or {:.0} % of the memory's bandwidth",
+                100.0 * SHARE_OF_PEAK,
+                100.0 * SHARE_OF_MEMORY
             )
         } else {
             "fused attention that takes as long as the products do now, or less where their sizes are recorded".to_owned()
@@ -229,7 +254,12 @@ fn report(scene: &Scene<'_>, groups: &[Group<'_>]) -> Option<Opportunity> {
             count - backward,
         ),
         names,
-        advice: "torch.nn.functional.scaled_dot_product_attention, or attn_implementation=\"sdpa\" in transformers",
+        advice: if fell_back(scene, groups) {
+            "scaled_dot_product_attention fell back to its math form: use fp16 or bf16, a head size that its fused \
+             kernels have, and is_causal in place of a mask"
+        } else {
+            "torch.nn.functional.scaled_dot_product_attention, or attn_implementation=\"sdpa\" in transformers"
+        },
         caveat: (estimated < count)
             .then(|| "the trace has no argument sizes, so the products' own time is kept".to_owned()),
         confident: true,

@@ -2,8 +2,10 @@
 //!
 //! Claimed of each event: it works element by element, reduces or normalises, by its kernel's name, and the event
 //! before or after it on its stream does so too, launched by the same thread. A chain has at least two kernels that
-//! are no reductions. What an optimizer does is none of it, and neither are gradients added up (`AccumulateGrad`):
-//! neighbours there are of other parameters.
+//! are no reductions. Where one kernel follows itself four times or more, a loop goes over parameters or other tensors
+//! that have nothing to do with each other: those kernels belong to no chain. Neither does what an optimizer or the
+//! summing of gradients launches (`AccumulateGrad`), nor a chain of more than 16 without known launches, which may be
+//! such a loop.
 //!
 //! The target is one kernel for a chain, as if each read two tensors and wrote one: of 3 tensors for each of L
 //! kernels, L + 2 are left to move. That is two thirds for a pair and never less than a third.
@@ -17,6 +19,10 @@ use super::scene::{Event, PerName, Scene, take};
 use super::sorts::Sort;
 use crate::owner::{Among, Owners};
 use crate::text;
+
+/// A kernel that follows itself so often is a loop over tensors.
+const LOOP: usize = 4;
+const LONGEST_UNLINKED: usize = 16;
 
 pub(super) fn elementwise_chains(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opportunity> {
     let trace = scene.view.trace;
@@ -37,10 +43,12 @@ pub(super) fn elementwise_chains(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<O
             .collect();
         let mut start = 0;
         for same in keys.chunk_by(|a, b| a == b) {
-            let chain = &stream[start..start + same.len()];
+            let stretch = &stream[start..start + same.len()];
             start += same.len();
-            if same[0].is_some() && is_chain(chain) {
-                chains.push(chain);
+            if let Some(thread) = same[0] {
+                let longest = if thread.is_some() { usize::MAX } else { LONGEST_UNLINKED };
+                let parts = without_loops(scene, stretch);
+                chains.extend(parts.into_iter().filter(|chain| chain.len() <= longest && is_chain(chain)));
             }
         }
     }
@@ -51,6 +59,22 @@ pub(super) fn elementwise_chains(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<O
 /// Work on many parameters, one after the other.
 fn is_apart(name: &str) -> bool {
     name.starts_with("Optimizer.") || name.contains("AccumulateGrad") || name.contains("clip_grad")
+}
+
+/// What is left of a stretch between kernels that follow themselves again and again.
+fn without_loops<'e>(scene: &Scene<'_>, stretch: &'e [Event]) -> Vec<&'e [Event]> {
+    let name = |event: &Event| scene.view.trace.name_id(event.row);
+    let mut parts = Vec::new();
+    let (mut first, mut start) = (0, 0);
+    for same in stretch.chunk_by(|a, b| name(a) == name(b)) {
+        if same.len() >= LOOP {
+            parts.push(&stretch[first..start]);
+            first = start + same.len();
+        }
+        start += same.len();
+    }
+    parts.push(&stretch[first..]);
+    parts
 }
 
 fn is_chain(chain: &[Event]) -> bool {
@@ -83,8 +107,9 @@ fn report(scene: &Scene<'_>, chains: &[&[Event]]) -> Option<Opportunity> {
     Some(Opportunity {
         id: "elementwise_chains",
         title: format!(
-            "{kernels} elementwise and normalising kernels in {} follow one another in {count} chains",
-            text::time(time)
+            "{kernels} elementwise and normalising kernels in {} follow one another in {}",
+            text::time(time),
+            if count == 1 { "one chain".to_owned() } else { format!("{count} chains") }
         ),
         claim: vec![("events", kernels as i64), ("chains", count as i64), ("gpu_ns", time.0)],
         target: "one kernel for each chain, which moves L + 2 tensors where L kernels move 3 each".to_owned(),

@@ -19,7 +19,8 @@ const LEFT: f32 = 0.1;
 
 pub(super) fn tiny_copies(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opportunity> {
     let trace = scene.view.trace;
-    let mut inside = PerName::new(scene.view, |name| name.contains("DtoD") || name.contains("Device -> Device"));
+    let mut inside =
+        PerName::new(scene.view, |name| name.contains("DtoD") || name.contains("Device -> Device"));
     let mut rows: Vec<Row> = Vec::new();
     let mut removed_launches: Vec<Row> = Vec::new();
     for event in scene.all().filter(|event| event.kind == Kind::Memcpy && !taken.has(event.row)) {

@@ -1,7 +1,7 @@
 //! An optimizer that updates one parameter after another, with several kernels for each.
 //!
 //! Claimed of each event: it works element by element or reduces, by its kernel's name, and was launched inside of
-//! `Optimizer.step#…`. Kernels for many tensors at once (`multi_tensor_apply`) are what it should be, and are not
+//! `Optimizer.step#…` of an optimizer of PyTorch that has a fused or foreach form. Kernels for many tensors at once (`multi_tensor_apply`) are what it should be, and are not
 //! counted. A step of the optimizer must have at least twenty of the others.
 //!
 //! The target is what a fused optimizer moves: Adam and its kin read parameter, gradient and two moments and write
@@ -55,14 +55,19 @@ pub(super) fn unfused_optimizer(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Op
 }
 
 fn is_step(name: &str) -> bool {
-    name.starts_with("Optimizer.step#")
+    name.strip_prefix("Optimizer.step#")
+        .and_then(|rest| rest.strip_suffix(".step"))
+        .is_some_and(|optimizer| OPTIMIZERS.contains(&optimizer))
 }
+
+const OPTIMIZERS: [&str; 11] =
+    ["Adam", "AdamW", "SGD", "Adagrad", "Adamax", "NAdam", "RAdam", "RMSprop", "Adadelta", "ASGD", "Rprop"];
 
 /// The share of the time that is left with the optimizer fused.
 fn left(optimizer: &str, operators: usize) -> f32 {
     match optimizer {
         _ if operators <= 1 => 1.0,
-        name if name.contains("adam") || name.contains("lamb") => 1.0 / 3.0,
+        name if name.contains("Adam") => 1.0 / 3.0,
         _ => 0.6,
     }
 }
@@ -73,13 +78,13 @@ fn report(scene: &Scene<'_>, annotation: &str, steps: &[Vec<Event>]) -> Opportun
     events.sort_by_key(|event| event.row);
     let time: Ns = events.iter().map(|event| event.dur).sum();
     let operators: FxHashSet<_> = events.iter().map(|event| scene.operator(event.row)).collect();
-    let left = left(&optimizer.to_ascii_lowercase(), operators.len());
+    let left = left(optimizer, operators.len());
     // A handful of launches remain in each step.
     let launches: Vec<Row> = events.iter().filter_map(|event| scene.own_launch(event.row)).collect();
     Opportunity {
         id: "unfused_optimizer",
         title: format!(
-            "{optimizer} updates parameters with {} single kernels in {} of its steps, {}",
+            "{optimizer} updates parameters with {} single kernels in {} steps, {}",
             events.len(),
             steps.len(),
             text::time(time)
@@ -92,7 +97,7 @@ fn report(scene: &Scene<'_>, annotation: &str, steps: &[Vec<Event>]) -> Opportun
             operators.len()
         ),
         names: scene.largest(events.iter().map(|event| event.row)),
-        advice: "fused=True or foreach=True in torch.optim, or a fused optimizer of the library in use",
+        advice: "fused=True (Adam, AdamW, SGD, Adagrad) or foreach=True in torch.optim",
         caveat: None,
         confident: true,
         removed_launches: launches.get(steps.len()..).unwrap_or_default().to_vec(),

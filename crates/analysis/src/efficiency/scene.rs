@@ -3,7 +3,7 @@
 
 use std::cell::OnceCell;
 
-use gpuscope_trace::{Bitmap, Kind, Ns, Row, StrId, TrackId, View};
+use gpuscope_trace::{Bitmap, Group, Kind, Ns, Row, StrId, TrackId, View};
 use gpuscope_work::{Models, Work};
 use rustc_hash::FxHashMap;
 
@@ -98,9 +98,20 @@ impl<'v> Scene<'v> {
         operators.works.of[operators.kinds.of[self.call(row)?] as usize].as_ref()
     }
 
+    /// Alike for calls of one operator with the same arguments.
+    pub(super) fn kind(&self, row: Row) -> Option<u32> {
+        Some(self.operators().kinds.of[self.call(row)?])
+    }
+
     /// Which call of an operator launched it, to tell calls apart.
     pub(super) fn call_number(&self, row: Row) -> Option<usize> {
         self.call(row)
+    }
+
+    /// Whether the trace tells the sizes of arguments and the GPU is one whose peaks are known: without looking at any
+    /// operator.
+    pub(super) fn has_sizes(&self) -> bool {
+        !self.view.trace.args.table(Group::Inputs).is_empty() && self.limits().memory_gb_per_s().is_some()
     }
 
     pub(super) fn limits(&self) -> &Limits {

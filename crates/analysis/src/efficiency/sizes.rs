@@ -22,6 +22,9 @@ const BELOW: f64 = 0.25;
 const REACHED: f64 = 0.4;
 
 pub(super) fn odd_sizes(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opportunity> {
+    if !scene.has_sizes() {
+        return Vec::new();
+    }
     let mut of_call: FxHashMap<usize, Vec<Row>> = FxHashMap::default();
     for event in scene.all().filter(|event| event.dur >= SHORTEST && !taken.has(event.row)) {
         if matches!(event.sort, Sort::Products(_) | Sort::Other)

@@ -61,10 +61,19 @@ fn is_compiled(name: &str) -> bool {
 const ELEMENTWISE: &[&str] =
     &["elementwise_kernel", "catarraybatchedcopy", "fused_dropout_kernel", "fused_dropout_kernel_vec"];
 const NORMALISATIONS: &[&str] = &[
-    "layer_norm", "layernorm", "batch_norm", "batchnorm", "group_norm", "groupnorm", "rowwisemoments", "bn_fw_", "bn_bw_",
+    "layer_norm",
+    "layernorm",
+    "batch_norm",
+    "batchnorm",
+    "group_norm",
+    "groupnorm",
+    "rowwisemoments",
+    "bn_fw_",
+    "bn_bw_",
 ];
 /// Kernels that do more than normalise already.
-const FUSED_BY_LIBRARIES: &[&str] = &["vllm", "aiter", "sgl_", "apex", "transformer_engine", "ck_tile", "flashinfer"];
+const FUSED_BY_LIBRARIES: &[&str] =
+    &["vllm", "aiter", "sgl_", "apex", "transformer_engine", "ck_tile", "flashinfer"];
 
 #[cfg(test)]
 mod tests {
@@ -73,13 +82,28 @@ mod tests {
     #[test]
     fn a_name_tells_the_sort() {
         for (name, sort) in [
-            ("void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, …>", Sort::Elementwise),
-            ("void at::native::elementwise_kernel_manual_unroll<128, 8, …direct_copy_kernel_cuda…>", Sort::Elementwise),
-            ("void at::native::vectorized_elementwise_kernel<8, at::native::FillFunctor<float>, …>", Sort::Fill),
+            (
+                "void at::native::vectorized_elementwise_kernel<4, at::native::CUDAFunctor_add<float>, …>",
+                Sort::Elementwise,
+            ),
+            (
+                "void at::native::elementwise_kernel_manual_unroll<128, 8, …direct_copy_kernel_cuda…>",
+                Sort::Elementwise,
+            ),
+            (
+                "void at::native::vectorized_elementwise_kernel<8, at::native::FillFunctor<float>, …>",
+                Sort::Fill,
+            ),
             ("void at::native::(anonymous namespace)::CatArrayBatchedCopy<float, …>", Sort::Elementwise),
             ("void at::native::reduce_kernel<512, 1, at::native::ReduceOp<float, …>>", Sort::Reduction),
-            ("void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>", Sort::Normalisation),
-            ("void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 128, true, 1, true>", Sort::Normalisation),
+            (
+                "void at::native::(anonymous namespace)::vectorized_layer_norm_kernel<float, float>",
+                Sort::Normalisation,
+            ),
+            (
+                "void cudnn::bn_fw_tr_1C11_kernel_NCHW<float, float, int, 128, true, 1, true>",
+                Sort::Normalisation,
+            ),
             ("MIOpenBatchNormFwdTrainSpatial", Sort::Normalisation),
             ("void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, …>", Sort::Softmax),
             ("void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true, …>", Sort::Layout),

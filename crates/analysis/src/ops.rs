@@ -37,10 +37,11 @@ use serde::Serialize;
 use crate::Question;
 use crate::phases::recomputed;
 pub(crate) use calls::Calls;
-pub(crate) use kinds::Kinds;
+pub(crate) use kinds::Kind as KindOfCall;
+use kinds::Kinds;
 use rows::{OfRank, sort};
 use tally::{Rules, Tallies};
-pub(crate) use work::Works;
+use work::Works;
 
 pub(crate) use event_work::EventWork;
 pub use kernels::KernelOfOp;

@@ -37,7 +37,7 @@ enum Token {
 /// One attention, from the first product to the last.
 struct Group<'e> {
     events: &'e [Event],
-    products: Vec<Row>,
+    products: Vec<Event>,
     backward: bool,
 }
 
@@ -89,8 +89,8 @@ fn token(
 ) -> Token {
     let mut operator = || scene.operator(event.row).map_or(Operator::Other, |name: StrId| operators.of(name));
     match (event.kind, event.sort) {
-        (Kind::Communication, _) => Token::Else,
-        (Kind::Memcpy | Kind::Memset, _) => Token::Between,
+        (Kind::Memset, _) | (_, Sort::Copy) => Token::Between,
+        (Kind::Communication | Kind::Memcpy, _) => Token::Else,
         (_, Sort::Softmax) if operator() == Operator::LogSoftmax => Token::Else,
         (_, Sort::Softmax) => {
             Token::Softmax { backward: is_backward.of(scene.view.trace.name_id(event.row)) }
@@ -118,7 +118,7 @@ fn in_segment<'e>(events: &'e [Event], tokens: &[Token], groups: &mut Vec<Group<
         free = last + 1;
         let products = [first..step, step + 1..last + 1].into_iter().flatten();
         groups.push(Group {
-            products: products.map(|step| events[steps[step]].row).collect(),
+            products: products.map(|step| events[steps[step]]).collect(),
             events: &events[steps[first]..=steps[last]],
             backward,
         });
@@ -128,12 +128,12 @@ fn in_segment<'e>(events: &'e [Event], tokens: &[Token], groups: &mut Vec<Group<
 impl Group<'_> {
     /// Whether the products fit together, as far as their arguments are recorded.
     fn is_attention(&self, scene: &Scene<'_>) -> bool {
-        let sizes = |row: &Row| {
-            let params = &scene.work(*row)?.params;
+        let sizes = |event: Event| {
+            let params = &scene.work(event)?.params;
             Some([params.get("B")?, params.get("M")?, params.get("N")?, params.get("K")?])
         };
         match self.products[..] {
-            [first, second] if !self.backward => match (sizes(&first), sizes(&second)) {
+            [first, second] if !self.backward => match (sizes(first), sizes(second)) {
                 (Some([b, m, n, _]), Some([b2, m2, _, k2])) => [b, m, n] == [b2, m2, k2],
                 _ => true,
             },
@@ -145,19 +145,18 @@ impl Group<'_> {
         self.events.iter().map(|event| event.dur).sum()
     }
 
-    fn products_time(&self, scene: &Scene<'_>) -> Ns {
-        let time = |row: &Row| scene.view.trace.dur(*row).unwrap_or(Ns::ZERO);
-        self.products.iter().map(time).sum()
+    fn products_time(&self) -> Ns {
+        self.products.iter().map(|event| event.dur).sum()
     }
 
     /// Nanoseconds as one kernel, if all that it takes to know is known.
     fn fused(&self, scene: &Scene<'_>) -> Option<f64> {
         let (mut flops, mut bytes) = (0.0, 0.0);
         let mut precision = None;
-        for row in &self.products {
-            let work = scene.work(*row)?;
-            flops += work.flops as f64 * in_tiles(work)?;
-            bytes += without_scores(work)?;
+        for event in &self.products {
+            let work = scene.work(*event)?;
+            flops += work.flops as f64 * in_tiles(&work)?;
+            bytes += without_scores(&work)?;
             precision = work.precision;
         }
         let limits = scene.limits();
@@ -197,12 +196,12 @@ fn without_scores(work: &Work) -> Option<f64> {
     Some((work.bytes? as f64 - width * b * (m * n).max(m * k).max(n * k)).max(0.0))
 }
 
-/// Whether it is the form of PyTorch's own attention for what its fused kernels cannot do.
+/// Whether it is the form of `PyTorch`'s own attention for what its fused kernels cannot do.
 fn fell_back(scene: &Scene<'_>, groups: &[Group<'_>]) -> bool {
     let trace = scene.view.trace;
     let Some(math) = trace.strings.lookup("aten::_scaled_dot_product_attention_math") else { return false };
     let nesting = scene.view.index.nesting(trace);
-    let launches = groups.iter().filter_map(|group| scene.view.launch(*group.products.first()?));
+    let launches = groups.iter().filter_map(|group| scene.view.launch(group.products.first()?.row));
     launches.take(1).any(|launch| nesting.ancestors(launch).any(|row| trace.name_id(row) == math))
 }
 
@@ -218,17 +217,18 @@ fn report(scene: &Scene<'_>, groups: &[Group<'_>]) -> Option<Opportunity> {
     for group in groups {
         let (of_products, between) = group.left(scene);
         estimated += usize::from(group.fused(scene).is_some());
-        let left = |event: &Event| if group.products.contains(&event.row) { of_products } else { between };
+        let left = |event: &Event| {
+            if group.products.iter().any(|product| product.row == event.row) { of_products } else { between }
+        };
         events.extend(group.events.iter().map(|event| (event.row, left(event))));
         removed_launches.extend(group.events[1..].iter().filter_map(|event| scene.own_launch(event.row)));
         all += group.time();
-        products += group.products_time(scene);
+        products += group.products_time();
     }
     let backward = groups.iter().filter(|group| group.backward).count();
     let rows = events.iter().map(|(row, _)| *row);
     let mut names = scene.largest(rows);
-    names
-        .extend(first.products.iter().filter_map(|row| scene.work(*row)).map(|work| work.params.to_string()));
+    names.extend(first.products.iter().filter_map(|event| Some(scene.work(*event)?.params.to_string())));
     let (count, kernels) = (groups.len(), events.len());
     Some(Opportunity {
         id: "eager_attention",

@@ -107,7 +107,7 @@ fn report(scene: &Scene<'_>, chains: &[&[Event]]) -> Option<Opportunity> {
     Some(Opportunity {
         id: "elementwise_chains",
         title: format!(
-            "{kernels} elementwise and normalising kernels in {} follow one another in {}",
+            "{kernels} elementwise, reducing and normalising kernels in {} follow one another in {}",
             text::time(time),
             if count == 1 { "one chain".to_owned() } else { format!("{count} chains") }
         ),

@@ -6,11 +6,12 @@
 //!
 //! Silent where the sizes of copies are not recorded.
 
-use gpuscope_trace::{Arg, Bitmap, Kind, Ns, Row, StrId};
+use gpuscope_trace::{Arg, Bitmap, Ns, Row, StrId};
 use rustc_hash::FxHashMap;
 
 use super::Opportunity;
-use super::scene::{PerName, Scene, take};
+use super::scene::{Scene, take};
+use super::sorts::Sort;
 use crate::text;
 
 const FEWEST: usize = 100;
@@ -19,14 +20,11 @@ const LEFT: f32 = 0.1;
 
 pub(super) fn tiny_copies(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opportunity> {
     let trace = scene.view.trace;
-    let mut inside =
-        PerName::new(scene.view, |name| name.contains("DtoD") || name.contains("Device -> Device"));
     let mut rows: Vec<Row> = Vec::new();
     let mut removed_launches: Vec<Row> = Vec::new();
-    for event in scene.all().filter(|event| event.kind == Kind::Memcpy && !taken.has(event.row)) {
+    for event in scene.all().filter(|event| event.sort == Sort::Copy && !taken.has(event.row)) {
         let small = || trace.args.int(event.row, Arg::Bytes).is_some_and(|bytes| bytes <= LARGEST);
-        if inside.of(trace.name_id(event.row))
-            && small()
+        if small()
             && let Some(launch) = scene.own_launch(event.row)
         {
             rows.push(event.row);

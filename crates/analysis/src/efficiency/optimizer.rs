@@ -1,8 +1,9 @@
 //! An optimizer that updates one parameter after another, with several kernels for each.
 //!
 //! Claimed of each event: it works element by element or reduces, by its kernel's name, and was launched inside of
-//! `Optimizer.step#…` of an optimizer of PyTorch that has a fused or foreach form. Kernels for many tensors at once (`multi_tensor_apply`) are what it should be, and are not
-//! counted. A step of the optimizer must have at least twenty of the others.
+//! `Optimizer.step#…` of an optimizer of `PyTorch` that has a fused or foreach form. Kernels for many tensors at once
+//! (`multi_tensor_apply`) are what it should be, and are not counted. A step of the optimizer must have at least
+//! twenty of the others.
 //!
 //! The target is what a fused optimizer moves: Adam and its kin read parameter, gradient and two moments and write
 //! three, 7 tensors where the single kernels move about 21; others are held to three fifths (SGD with momentum: 5 of

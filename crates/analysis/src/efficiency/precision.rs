@@ -1,7 +1,7 @@
 //! Products of fp32 on a GPU that has units for products in TF32 or fp16, which are several times as fast.
 //!
 //! Claimed of each event: its kernel's name says that it multiplies in fp32 outside of these units (`sgemm`, `scudnn`,
-//! `simt`). Products and convolutions are looked at apart, because PyTorch switches them apart: if any of them runs in
+//! `simt`). Products and convolutions are looked at apart, because `PyTorch` switches them apart: if any of them runs in
 //! TF32 (or in 16 bits on a GPU without TF32), that is switched on, and what is still done in fp32 is a choice.
 //!
 //! The target is half of what the peaks promise, but a third of the time at best, and not less than the bytes of the
@@ -11,7 +11,7 @@
 //! A GPU that the trace does not describe is one for which its kernels were made; then half of the time is left.
 //!
 //! Silent on GPUs without such units or of other makers, whose names of kernels do not tell, and where the peaks
-//! promise less than twice the rate, as on GeForce.
+//! promise less than twice the rate, as on `GeForce`.
 
 use gpuscope_trace::{Bitmap, Ns, Row};
 use gpuscope_work::{Engine, Precision, Products};
@@ -89,7 +89,7 @@ impl Way {
 
     /// Not less than the operands of the call take to move.
     fn left(&self, scene: &Scene<'_>, event: &Event) -> f32 {
-        let bytes = scene.work(event.row).and_then(|work| work.bytes);
+        let bytes = scene.work(*event).and_then(|work| work.bytes);
         let moving = bytes.zip(scene.limits().memory_gb_per_s()).map(|(bytes, rate)| bytes as f64 / rate);
         let least = moving.map_or(0.0, |ns| ns / event.dur.as_f64().max(1.0));
         self.left.max(least).min(1.0) as f32

@@ -14,7 +14,7 @@ use gpuscope_work::Engine;
 use rustc_hash::FxHashMap;
 
 use super::Opportunity;
-use super::scene::{Scene, take};
+use super::scene::{Event, Scene, take};
 use super::sorts::Sort;
 use crate::ops::Bound;
 use crate::text;
@@ -27,7 +27,7 @@ const FEWEST: usize = 8;
 
 /// One call of a product, by its kernels.
 struct Product {
-    rows: Vec<Row>,
+    kernels: Vec<Event>,
     kind: u32,
     time: f64,
     roof: f64,
@@ -51,8 +51,10 @@ pub(super) fn slow_products(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opport
         .filter(|product| kinds.get(&product.kind).is_some_and(|(roof, time)| is_slow(*roof, *time)))
         .collect();
     let left = |product: &Product| (product.roof / product.time / best).min(1.0) as f32;
-    let mut events: Vec<(Row, f32)> =
-        slow.iter().flat_map(|product| product.rows.iter().map(|row| (*row, left(product)))).collect();
+    let mut events: Vec<(Row, f32)> = slow
+        .iter()
+        .flat_map(|product| product.kernels.iter().map(|event| (event.row, left(product))))
+        .collect();
     let Some(largest) = slow.iter().max_by(|a, b| a.time.total_cmp(&b.time)) else { return Vec::new() };
     if events.len() < FEWEST {
         return Vec::new();
@@ -61,7 +63,7 @@ pub(super) fn slow_products(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opport
     take(taken, events.iter().map(|(row, _)| *row));
     let time: Ns = events.iter().filter_map(|(row, _)| scene.view.trace.dur(*row)).sum();
     let mut names = scene.largest(events.iter().map(|(row, _)| *row));
-    names.extend(scene.work(largest.rows[0]).map(|work| work.params.to_string()));
+    names.extend(scene.work(largest.kernels[0]).map(|work| work.params.to_string()));
     let percent = |share: f64| (100.0 * share).round() as i64;
     vec![Opportunity {
         id: "slow_products",
@@ -85,19 +87,19 @@ pub(super) fn slow_products(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opport
 }
 
 fn of_calls(scene: &Scene<'_>, taken: &Bitmap) -> Vec<Product> {
-    let mut of_call: FxHashMap<usize, Vec<Row>> = FxHashMap::default();
+    let mut of_call: FxHashMap<Row, Vec<Event>> = FxHashMap::default();
     for event in scene.all().filter(|event| event.dur >= SHORTEST && !taken.has(event.row)) {
         let computes = matches!(event.sort, Sort::Products(_) | Sort::Other);
-        if let Some(call) = scene.call_number(event.row).filter(|_| computes) {
-            of_call.entry(call).or_default().push(event.row);
+        if let Some(call) = scene.operator_row(event.row).filter(|_| computes) {
+            of_call.entry(call).or_default().push(*event);
         }
     }
-    let product = |rows: Vec<Row>| {
-        let work = scene.work(rows[0]).filter(|work| work.engine == Engine::Matrix)?;
+    let product = |kernels: Vec<Event>| {
+        let work = scene.work(kernels[0]).filter(|work| work.engine == Engine::Matrix)?;
         work.params.get("K")?;
-        let roof = scene.limits().roof(work).filter(|roof| roof.bound == Bound::Compute)?;
-        let time: Ns = rows.iter().filter_map(|row| scene.view.trace.dur(*row)).sum();
-        Some(Product { kind: scene.kind(rows[0])?, time: time.as_f64(), roof: roof.ns, rows })
+        let roof = scene.limits().roof(&work).filter(|roof| roof.bound == Bound::Compute)?;
+        let time: Ns = kernels.iter().map(|event| event.dur).sum();
+        Some(Product { kind: scene.kind(kernels[0])?, time: time.as_f64(), roof: roof.ns, kernels })
     };
     of_call.into_values().filter_map(product).collect()
 }

@@ -1,21 +1,22 @@
-//! What all detectors look at: the GPU's events by stream with what each does, and, once one asks, the operators that
-//! launched them and the work of these.
+//! What all detectors look at: the GPU's events by stream with what each does, and, of those that one asks about, the
+//! operators that launched them and the work of these.
 
-use std::cell::OnceCell;
+use std::cell::{OnceCell, RefCell};
+use std::rc::Rc;
 
-use gpuscope_trace::{Bitmap, Group, Kind, Ns, Row, StrId, TrackId, View};
-use gpuscope_work::{Models, Work};
+use gpuscope_trace::{Bitmap, Class, Group, Kind, Ns, Row, StrId, TrackId, View};
+use gpuscope_work::{Models, Products, Work};
 use rustc_hash::FxHashMap;
 
 use super::sorts::Sort;
-use crate::ops::{Calls, Kinds, Limits, Works};
+use crate::ops::{KindOfCall, Limits};
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Event {
     pub row: Row,
     pub dur: Ns,
     pub kind: Kind,
-    /// Of kernels that compute; others are [`Sort::Other`].
+    /// Of kernels that compute, and copies; anything else is [`Sort::Other`].
     pub sort: Sort,
 }
 
@@ -26,24 +27,21 @@ pub(super) struct Scene<'v> {
     pub events: usize,
     /// The summed time of all events.
     pub busy: Ns,
-    operators: OnceCell<Operators>,
+    works: RefCell<Works>,
     limits: OnceCell<Limits>,
 }
 
-/// Stands for "no call".
-const NONE: u32 = u32::MAX;
-
-struct Operators {
-    calls: Calls,
-    kinds: Kinds,
-    works: Works,
-    /// Per row of a GPU event the call that it is straight under.
-    of: Vec<u32>,
+/// The work of calls by operator and arguments, as far as it was asked for.
+#[derive(Default)]
+struct Works {
+    numbers: FxHashMap<KindOfCall, u32>,
+    of: Vec<Option<Rc<Work>>>,
 }
 
 impl<'v> Scene<'v> {
     pub(super) fn of(view: View<'v>) -> Scene<'v> {
-        let mut sorts: PerName<'_, Sort> = PerName::new(view, Sort::of);
+        let mut sorts = PerName::new(view, Sort::of);
+        let mut copies = PerName::new(view, Sort::of_copy);
         let mut streams: Vec<Vec<Event>> = Vec::new();
         let mut places: FxHashMap<TrackId, usize> = FxHashMap::default();
         let mut scene = (0, Ns::ZERO);
@@ -54,58 +52,51 @@ impl<'v> Scene<'v> {
             });
             let sort = match event.kind {
                 Kind::Computation => sorts.of(view.trace.name_id(event.row)),
-                Kind::Communication | Kind::Memcpy | Kind::Memset => Sort::Other,
+                Kind::Memcpy => copies.of(view.trace.name_id(event.row)),
+                Kind::Communication | Kind::Memset => Sort::Other,
             };
             streams[place].push(Event { row: event.row, dur: event.dur(), kind: event.kind, sort });
             scene = (scene.0 + 1, scene.1 + event.dur());
         }
         let (events, busy) = scene;
-        Scene { view, streams, events, busy, operators: OnceCell::new(), limits: OnceCell::new() }
+        Scene { view, streams, events, busy, works: RefCell::default(), limits: OnceCell::new() }
     }
 
     pub(super) fn all(&self) -> impl Iterator<Item = &Event> {
         self.streams.iter().flatten()
     }
 
-    fn operators(&self) -> &Operators {
-        self.operators.get_or_init(|| {
-            let view = self.view;
-            let calls = Calls::of(view);
-            let kinds = Kinds::of(view, &calls);
-            let works = Works::of(view, &calls, &kinds, Models::built_in());
-            let mut of = vec![NONE; view.trace.len()];
-            for call in 0..calls.len() {
-                for event in calls.direct(call) {
-                    of[event.row as usize] = call as u32;
-                }
-            }
-            Operators { calls, kinds, works, of }
-        })
+    /// The innermost operator around the launch of a GPU event.
+    pub(super) fn operator_row(&self, row: Row) -> Option<Row> {
+        let trace = self.view.trace;
+        let around = self.view.index.nesting(trace).ancestors(self.view.launch(row)?);
+        around.into_iter().find(|row| trace.class(*row) == Class::Operator)
     }
 
-    fn call(&self, row: Row) -> Option<usize> {
-        Some(self.operators().of[row as usize]).filter(|call| *call != NONE).map(|call| call as usize)
-    }
-
-    /// The name of the innermost operator around the launch of a GPU event.
+    /// Its name.
     pub(super) fn operator(&self, row: Row) -> Option<StrId> {
-        Some(self.view.trace.name_id(self.operators().calls.row(self.call(row)?)))
+        Some(self.view.trace.name_id(self.operator_row(row)?))
     }
 
     /// The work of that operator's call, where its arguments tell.
-    pub(super) fn work(&self, row: Row) -> Option<&Work> {
-        let operators = self.operators();
-        operators.works.of[operators.kinds.of[self.call(row)?] as usize].as_ref()
+    pub(super) fn work(&self, event: Event) -> Option<Rc<Work>> {
+        let number = self.kind(event)?;
+        self.works.borrow().of[number as usize].clone()
     }
 
-    /// Alike for calls of one operator with the same arguments.
-    pub(super) fn kind(&self, row: Row) -> Option<u32> {
-        Some(self.operators().kinds.of[self.call(row)?])
-    }
-
-    /// Which call of an operator launched it, to tell calls apart.
-    pub(super) fn call_number(&self, row: Row) -> Option<usize> {
-        self.call(row)
+    /// A number that calls of one operator with the same arguments share.
+    pub(super) fn kind(&self, event: Event) -> Option<u32> {
+        let kind = KindOfCall::of(self.view, self.operator_row(event.row)?);
+        let mut works = self.works.borrow_mut();
+        let Works { numbers, of } = &mut *works;
+        Some(*numbers.entry(kind).or_insert_with(|| {
+            let mut work = kind.work(self.view, Models::built_in());
+            if let (Some(work), Sort::Products(Products::Tf32)) = (&mut work, event.sort) {
+                work.rounded_to_tf32();
+            }
+            of.push(work.map(Rc::new));
+            of.len() as u32 - 1
+        }))
     }
 
     /// Whether the trace tells the sizes of arguments and the GPU is one whose peaks are known: without looking at any

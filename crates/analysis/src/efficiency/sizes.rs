@@ -13,7 +13,7 @@ use gpuscope_work::{Engine, Precision, Work};
 use rustc_hash::FxHashMap;
 
 use super::Opportunity;
-use super::scene::{Scene, take};
+use super::scene::{Event, Scene, take};
 use super::sorts::Sort;
 use crate::text;
 
@@ -25,28 +25,27 @@ pub(super) fn odd_sizes(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opportunit
     if !scene.has_sizes() {
         return Vec::new();
     }
-    let mut of_call: FxHashMap<usize, Vec<Row>> = FxHashMap::default();
+    let mut of_call: FxHashMap<Row, Vec<Event>> = FxHashMap::default();
     for event in scene.all().filter(|event| event.dur >= SHORTEST && !taken.has(event.row)) {
         if matches!(event.sort, Sort::Products(_) | Sort::Other)
-            && let Some(work) = scene.work(event.row)
-            && padding(work).is_some()
-            && let Some(call) = scene.call_number(event.row)
+            && scene.work(*event).is_some_and(|work| padding(&work).is_some())
+            && let Some(call) = scene.operator_row(event.row)
         {
-            of_call.entry(call).or_default().push(event.row);
+            of_call.entry(call).or_default().push(*event);
         }
     }
     let mut events: Vec<(Row, f32)> = Vec::new();
     let mut sizes: FxHashMap<String, Ns> = FxHashMap::default();
     let mut time = Ns::ZERO;
-    for rows in of_call.values() {
-        let of_all: Ns = rows.iter().filter_map(|row| scene.view.trace.dur(*row)).sum();
-        let Some(work) = scene.work(rows[0]) else { continue };
-        let Some((roof, more)) = scene.limits().roof(work).zip(padding(work)) else { continue };
-        if roof.ns < BELOW * of_all.as_f64() {
-            let left = (roof.ns * more / REACHED / of_all.as_f64()).min(1.0) as f32;
-            events.extend(rows.iter().map(|row| (*row, left)));
-            *sizes.entry(work.params.to_string()).or_default() += of_all;
-            time += of_all;
+    for kernels in of_call.values() {
+        let whole: Ns = kernels.iter().map(|event| event.dur).sum();
+        let Some(work) = scene.work(kernels[0]) else { continue };
+        let Some((roof, more)) = scene.limits().roof(&work).zip(padding(&work)) else { continue };
+        if roof.ns < BELOW * whole.as_f64() {
+            let left = (roof.ns * more / REACHED / whole.as_f64()).min(1.0) as f32;
+            events.extend(kernels.iter().map(|event| (event.row, left)));
+            *sizes.entry(work.params.to_string()).or_default() += whole;
+            time += whole;
         }
     }
     if events.is_empty() {

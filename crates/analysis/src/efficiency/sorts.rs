@@ -17,6 +17,8 @@ pub(super) enum Sort {
     Products(Products),
     /// Several tensors in one kernel.
     ManyTensors,
+    /// Not a kernel: a copy from one place of the GPU's memory to another.
+    Copy,
     Other,
 }
 
@@ -45,6 +47,11 @@ impl Sort {
         } else {
             Sort::Other
         }
+    }
+
+    /// Of a copy that is no kernel.
+    pub(super) fn of_copy(name: &str) -> Sort {
+        if name.contains("DtoD") || name.contains("Device -> Device") { Sort::Copy } else { Sort::Other }
     }
 
     /// Reads and writes tensors with little to compute: what a compiler fuses with its neighbours.
@@ -78,6 +85,12 @@ const FUSED_BY_LIBRARIES: &[&str] =
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn copies_within_the_gpu_are_known() {
+        assert_eq!(Sort::of_copy("Memcpy DtoD (Device -> Device)"), Sort::Copy);
+        assert_eq!(Sort::of_copy("Memcpy HtoD (Pageable -> Device)"), Sort::Other);
+    }
 
     #[test]
     fn a_name_tells_the_sort() {

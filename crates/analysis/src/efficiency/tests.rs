@@ -313,8 +313,7 @@ fn real_traces_show_what_an_expert_sees() {
         eprintln!("skipped: GPUSCOPE_CORPUS is not set, so no real trace is read");
         return;
     };
-    type Expected = (&'static str, &'static [(&'static str, i64)]);
-    let expected: &[Expected] = &[
+    let expected: [(&str, &[(&str, i64)]); 6] = [
         ("h100_qwen.json.gz", &[("elementwise_chains", 54)]),
         ("h100_timesformer.json.gz", &[("eager_attention", 83), ("elementwise_chains", 7)]),
         ("mi300_timesformer.json.gz", &[("eager_attention", 79), ("elementwise_chains", 7)]),
@@ -331,7 +330,7 @@ fn real_traces_show_what_an_expert_sees() {
             };
             opportunities(view).iter().map(|found| (found.id, share(found))).collect()
         });
-        assert_eq!(found, *expected, "{name}");
+        assert_eq!(found, expected, "{name}");
     }
     let of_v100 = of_trace(&corpus.join("traces/ns_resolution_rank-0.json.gz"), |view| {
         opportunities(view).into_iter().map(|found| (found.id, found.claim[0].1)).collect::<Vec<_>>()

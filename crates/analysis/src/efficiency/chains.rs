@@ -10,7 +10,7 @@
 //! The target is one kernel for a chain, as if each read two tensors and wrote one: of 3 tensors for each of L
 //! kernels, L + 2 are left to move. That is two thirds for a pair and never less than a third.
 //!
-//! That neighbours work on each other's results is not recorded; it is the rule in models, and the caveat says so.
+//! Silent below ten such kernels. That neighbours work on each other's results is not recorded; it is the rule in models, and the caveat says so.
 
 use gpuscope_trace::{Bitmap, Class, Ns, Row, ThreadId};
 
@@ -20,6 +20,8 @@ use super::sorts::Sort;
 use crate::owner::{Among, Owners};
 use crate::text;
 
+/// Fewer kernels are no habit.
+const FEWEST: usize = 10;
 /// A kernel that follows itself so often is a loop over tensors.
 const LOOP: usize = 4;
 const LONGEST_UNLINKED: usize = 16;
@@ -98,7 +100,7 @@ fn report(scene: &Scene<'_>, chains: &[&[Event]]) -> Option<Opportunity> {
         longest = longest.max(chain.len());
         unlinked += usize::from(scene.view.launch(chain[0].row).is_none());
     }
-    if events.is_empty() {
+    if events.len() < FEWEST {
         return None;
     }
     let (kernels, count) = (events.len(), chains.len());

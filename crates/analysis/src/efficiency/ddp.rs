@@ -42,7 +42,10 @@ pub(super) fn gradient_copies(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Oppo
 
 pub(super) fn buffer_broadcasts(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opportunity> {
     let trace = scene.view.trace;
-    let Some(forward) = trace.strings.lookup(FORWARD) else { return Vec::new() };
+    let forward = trace.strings.lookup(FORWARD);
+    if forward.is_none() && !has_broadcasts(scene) {
+        return Vec::new();
+    }
     let nesting = scene.view.index.nesting(trace);
     let mut copies = PerName::new(scene.view, |name| matches!(name, "aten::copy_" | "aten::cat"));
     let mut frames = PerName::new(scene.view, |name| name.contains("_broadcast_coalesced"));
@@ -52,7 +55,7 @@ pub(super) fn buffer_broadcasts(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Op
         let around = nesting.parent(operator)?;
         let name = trace.name_id(around);
         let is_copy = trace.class(operator) == Class::Operator && copies.of(trace.name_id(operator));
-        Some(is_copy && (frames.of(name) || (name == forward && *broadcasts)))
+        Some(is_copy && (frames.of(name) || (Some(name) == forward && *broadcasts)))
     };
     let is_one = |event: &&Event| event.kind != Kind::Communication && under(event) == Some(true);
     let events: Vec<Event> = scene.all().filter(is_one).copied().collect();

@@ -26,6 +26,7 @@ mod rows;
 mod short;
 mod table;
 mod tally;
+mod tf32;
 mod unions;
 mod work;
 
@@ -36,6 +37,7 @@ use serde::Serialize;
 use crate::Question;
 use crate::phases::recomputed;
 pub(crate) use calls::Calls;
+pub(crate) use kinds::Kind as KindOfCall;
 use kinds::Kinds;
 use rows::{OfRank, sort};
 use tally::{Rules, Tallies};
@@ -178,7 +180,7 @@ impl Question for Ops {
         let calls = Calls::of(view);
         let times = unions::times(&calls);
         let kinds = Kinds::of(view, &calls);
-        let works = Works::of(view, &kinds, self.models());
+        let works = Works::of(view, &calls, &kinds, self.models());
         let again = recomputed(view, (0..calls.len()).map(|call| calls.row(call)));
         let limits = self.limits.clone().or_of(view);
         let rules = Rules {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 pub enum Precision {
     Fp64,
     Fp32,
-    /// Only as a peak: a trace says `float` whether or not the matrix unit rounds to TF32.
+    /// A trace says `float` whether or not the matrix units round to TF32; the names of kernels tell.
     Tf32,
     Fp16,
     Bf16,

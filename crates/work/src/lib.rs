@@ -14,6 +14,7 @@ mod count;
 mod dtype;
 mod families;
 pub mod gpus;
+mod kernel;
 mod models;
 mod table;
 #[cfg(test)]
@@ -23,6 +24,7 @@ mod work;
 
 pub use category::category;
 pub use dtype::{DType, Precision};
+pub use kernel::{Products, products};
 pub use models::{Model, Models};
 pub use user::UserError;
 pub use work::{Engine, Params, Work};

@@ -63,6 +63,13 @@ impl Work {
         Work { precision, ..self }
     }
 
+    /// Products of `float` on matrix units that round them to TF32.
+    pub fn rounded_to_tf32(&mut self) {
+        if self.engine == Engine::Matrix && self.precision == Some(Precision::Fp32) {
+            self.precision = Some(Precision::Tf32);
+        }
+    }
+
     pub(crate) fn with(mut self, name: &'static str, size: Count) -> Work {
         if let Some(size) = size.get().and_then(|size| i64::try_from(size).ok()) {
             self.params.0.push((Cow::Borrowed(name), size));

@@ -21,7 +21,7 @@ impl EventWork {
     pub(crate) fn of(view: View<'_>, models: &Models, counts: impl Fn(&Work) -> bool) -> EventWork {
         let calls = Calls::of(view);
         let kinds = Kinds::of(view, &calls);
-        let works = Works::of(view, &kinds, models);
+        let works = Works::of(view, &calls, &kinds, models);
         let mut found = EventWork { flops: Vec::new(), known: Bitmap::empty(view.trace.len()) };
         let mut open: Option<Open> = None;
         for counted in counted(&calls, &kinds, &works) {

@@ -1,6 +1,7 @@
 //! Calls of one operator with the same arguments: one kind of call.
 
-use gpuscope_trace::{Arg, Group, StrId, View};
+use gpuscope_trace::{Arg, Group, Row, StrId, View};
+use gpuscope_work::{Call, Models, Work};
 use rustc_hash::FxHashMap;
 
 use super::calls::Calls;
@@ -14,6 +15,25 @@ const ARGUMENTS: [Arg; 4] = [Arg::InputDims, Arg::InputTypes, Arg::InputStrides,
 pub(crate) struct Kind {
     pub(crate) name: StrId,
     pub(crate) arguments: Texts,
+}
+
+impl Kind {
+    /// Of one call.
+    pub(crate) fn of(view: View<'_>, row: Row) -> Kind {
+        let trace = view.trace;
+        let place = trace.args.table(Group::Inputs).find(row);
+        let text = |arg| Some(StrId(trace.args.column(arg).get(place?)? as u32));
+        Kind { name: trace.name_id(row), arguments: ARGUMENTS.map(text) }
+    }
+
+    /// What it must do, if there is a model and the arguments tell.
+    pub(crate) fn work(&self, view: View<'_>, models: &Models) -> Option<Work> {
+        let strings = &view.trace.strings;
+        let text = |id: Option<StrId>| id.map_or("", |id| strings.get(id));
+        let [dims, types, strides, concrete] = self.arguments.map(text);
+        let name = strings.get(self.name);
+        models.find(name)?.work(&Call { name, dims, types, strides, concrete })
+    }
 }
 
 #[derive(Debug)]

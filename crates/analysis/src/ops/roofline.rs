@@ -68,14 +68,14 @@ impl RankRoof {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Roof {
-    pub(super) ns: f64,
-    pub(super) bound: Bound,
+pub(crate) struct Roof {
+    pub(crate) ns: f64,
+    pub(crate) bound: Bound,
 }
 
 impl Limits {
     /// With the GPU of the trace, unless the user named one.
-    pub(super) fn or_of(mut self, view: View<'_>) -> Limits {
+    pub(crate) fn or_of(mut self, view: View<'_>) -> Limits {
         let devices = &view.trace.metadata.devices;
         let busy = view.gpu().next().map(|event| view.device(event.row));
         let device = devices.iter().find(|device| Some(device.id) == busy).or(devices.first());
@@ -96,11 +96,11 @@ impl Limits {
     }
 
     /// Dense TFLOP/s.
-    pub(super) fn tflops(&self, engine: Engine, precision: Precision) -> Option<f64> {
+    pub(crate) fn tflops(&self, engine: Engine, precision: Precision) -> Option<f64> {
         self.peaks.tflops(engine, precision).or_else(|| self.gpu.as_ref()?.tflops(engine, precision))
     }
 
-    fn memory_gb_per_s(&self) -> Option<f64> {
+    pub(crate) fn memory_gb_per_s(&self) -> Option<f64> {
         self.peaks.memory_gb_per_s.or_else(|| self.gpu.as_ref()?.memory_gb_per_s())
     }
 
@@ -134,7 +134,7 @@ impl Limits {
     }
 
     /// Only if all that it depends on is known.
-    pub(super) fn roof(&self, work: &Work) -> Option<Roof> {
+    pub(crate) fn roof(&self, work: &Work) -> Option<Roof> {
         // A gigabyte per second is a byte per nanosecond, a teraflop per second a thousand operations.
         let moving = work.bytes? as f64 / self.memory_gb_per_s()?;
         let computing = match work.flops {

@@ -111,6 +111,24 @@ fn the_roofline_is_the_longer_of_computing_and_moving() {
 }
 
 #[test]
+fn products_of_float_count_as_tf32_where_a_kernel_rounds_to_it() {
+    let mm = |kernel: &str| {
+        let shapes = [(Arg::InputDims, "[[2, 3], [3, 5]]"), (Arg::InputTypes, r#"["float", "float"]"#)];
+        let loaded = trace().op_with(&shapes, 0..100).call(1, 20..25).kernel(kernel, 7, 40..280, 1).build();
+        let asked =
+            Ops { by: By::Arguments, limits: limits("fp32=0.0005,tf32=0.001,memory=2"), ..Ops::default() };
+        let answer = loaded.ask(&asked);
+        let work = answer.ops[0].work.clone().unwrap();
+        (work.precision, work.pct_roofline, answer.mfu.by_precision[0].peak_tflops_per_s)
+    };
+    // 60 operations take 120 ns in fp32 and 60 in TF32, 124 bytes 62.
+    assert_eq!(mm("ampere_sgemm_32x32_tn"), (Some("fp32"), Some(50.0), Some(0.0005)));
+    assert_eq!(mm("gemm"), (Some("fp32"), Some(50.0), Some(0.0005)), "a name that says nothing");
+    let tf32 = mm("cutlass_80_tensorop_s1688gemm_256x64_16x4_nn_align4");
+    assert_eq!(tf32, (Some("tf32"), Some(100.0 * 62.0 / 240.0), Some(0.001)));
+}
+
+#[test]
 fn by_name_rates_are_those_of_all_calls_whose_work_is_known() {
     let product = |sample, shapes: &str, start: i64, correlation: i64, ns: i64| {
         op(sample, "aten::mm", shapes, start..start + 50).call(correlation, start + 1..start + 2).kernel(

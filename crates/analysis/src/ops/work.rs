@@ -1,12 +1,13 @@
 //! What each kind of call had to do, and how well it did.
 
-use gpuscope_trace::{Arg, Ns, StrId, View};
-use gpuscope_work::{Call, Models, Work};
+use gpuscope_trace::{Arg, Ns, View};
+use gpuscope_work::{Models, Work};
 use serde::Serialize;
 
 use super::calls::Calls;
 use super::kinds::{Kind, Kinds};
 use super::roofline::{Bound, Limits};
+use super::tf32;
 
 /// The work of every kind of call: looked up and counted once.
 pub(crate) struct Works {
@@ -16,18 +17,14 @@ pub(crate) struct Works {
 }
 
 impl Works {
-    pub(crate) fn of(view: View<'_>, kinds: &Kinds, models: &Models) -> Works {
-        let strings = &view.trace.strings;
-        let text = |id: Option<StrId>| id.map_or("", |id| strings.get(id));
-        let model = |kind: &Kind| models.find(strings.get(kind.name));
-        let work = |kind: &Kind| {
-            let [dims, types, strides, concrete] = kind.arguments.map(text);
-            model(kind)?.work(&Call { name: strings.get(kind.name), dims, types, strides, concrete })
+    pub(crate) fn of(view: View<'_>, calls: &Calls, kinds: &Kinds, models: &Models) -> Works {
+        let has_model = |kind: &Kind| models.find(view.trace.strings.get(kind.name)).is_some();
+        let mut works = Works {
+            has_model: kinds.list.iter().map(has_model).collect(),
+            of: kinds.list.iter().map(|kind| kind.work(view, models)).collect(),
         };
-        Works {
-            has_model: kinds.list.iter().map(|kind| model(kind).is_some()).collect(),
-            of: kinds.list.iter().map(work).collect(),
-        }
+        tf32::round(view, calls, kinds, &mut works);
+        works
     }
 }
 

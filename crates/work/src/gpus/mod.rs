@@ -26,6 +26,8 @@ pub struct Gpu {
     pub sms: Option<u32>,
     pub memory_bytes: u64,
     pub peaks: Peaks,
+    /// The maker's paper that the peaks are from.
+    pub source: String,
 }
 
 /// A device as the trace describes it; what it does not say is absent.
@@ -113,10 +115,12 @@ pub fn named(name: &str) -> Recognised {
     if wanted.is_empty() {
         return Recognised::Unknown;
     }
-    let exact: Vec<_> =
-        all().iter().filter(|gpu| gpu.names.contains(&wanted) || words(&gpu.name) == wanted).collect();
-    if exact.len() == 1 {
-        return Recognised::Known(exact[0]);
+    let ours = || all().iter().filter(|gpu| words(&gpu.name) == wanted);
+    let of_traces = || all().iter().filter(|gpu| gpu.names.contains(&wanted));
+    for exact in [ours().collect::<Vec<_>>(), of_traces().collect()] {
+        if let [gpu] = exact[..] {
+            return Recognised::Known(gpu);
+        }
     }
     let has_all = |words: &[String]| wanted.iter().all(|word| words.contains(word));
     let fitting =
@@ -164,6 +168,7 @@ struct File {
 struct Entry {
     name: String,
     names: Vec<String>,
+    source: String,
     compute: (u32, u32),
     sms: Option<u32>,
     memory_gib: u64,
@@ -183,6 +188,7 @@ impl From<Entry> for Gpu {
             sms: entry.sms,
             memory_bytes: entry.memory_gib << 30,
             peaks: Peaks::new(entry.matrix, entry.vector, entry.memory_gb_per_s),
+            source: entry.source,
         }
     }
 }

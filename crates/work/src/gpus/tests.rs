@@ -18,14 +18,70 @@ fn names(recognised: &Recognised) -> Vec<&str> {
 fn every_gpu_is_found_by_its_names_and_no_other_is() {
     for gpu in all() {
         assert_eq!(named(&gpu.name), Recognised::Known(gpu), "{}", gpu.name);
-        for name in &gpu.names {
-            let name = name.join(" ");
-            assert_eq!(
-                recognise(&Device { name: &name, ..Device::default() }),
-                Recognised::Known(gpu),
-                "{name}"
-            );
+        for name in gpu.names.iter().map(|name| name.join(" ")) {
+            let whole = device(&name, gpu.compute, gpu.sms.unwrap_or(1), gpu.memory_bytes);
+            assert_eq!(recognise(&whole), Recognised::Known(gpu), "{name}");
+            let others = recognise(&Device { name: &name, ..Device::default() });
+            let shared = all().iter().filter(|other| other.names.iter().any(|known| known.join(" ") == name));
+            assert_eq!(others.candidates(), shared.collect::<Vec<_>>(), "{name}");
         }
+    }
+}
+
+#[test]
+fn every_row_names_a_paper_of_its_maker() {
+    for gpu in all() {
+        let papers = ["data sheet", "white paper", "specifications", "product brief", "technical brief"];
+        let maker = gpu.source.starts_with("NVIDIA ") || gpu.source.starts_with("AMD ");
+        let of_a_year = gpu.source.contains("(20");
+        let is_paper = papers.iter().any(|paper| gpu.source.contains(paper));
+        assert!(maker && of_a_year && is_paper, "{}: {}", gpu.name, gpu.source);
+    }
+}
+
+/// As Kineto writes them in `deviceProperties`.
+#[test]
+fn near_names_are_not_confused() {
+    const GIB: u64 = 1 << 30;
+    for (name, compute, sms, gib, expected) in [
+        ("NVIDIA GB10", (12, 1), 48, 119, "GB10"),
+        ("NVIDIA GB300", (10, 3), 152, 277, "GB300"),
+        ("NVIDIA A10", (8, 6), 72, 22, "A10"),
+        ("NVIDIA A10G", (8, 6), 80, 22, "A10G"),
+        ("NVIDIA A100-SXM4-80GB", (8, 0), 108, 79, "A100 SXM 80GB"),
+        ("NVIDIA A800-SXM4-80GB", (8, 0), 108, 79, "A800 SXM 80GB"),
+        ("NVIDIA A800 80GB PCIe", (8, 0), 108, 79, "A800 PCIe 80GB"),
+        ("NVIDIA A800 40GB Active", (8, 0), 108, 39, "A800 40GB Active"),
+        ("NVIDIA H800", (9, 0), 132, 79, "H800 SXM"),
+        ("NVIDIA H800 PCIe", (9, 0), 114, 79, "H800 PCIe"),
+        ("NVIDIA H20", (9, 0), 78, 95, "H20"),
+        ("NVIDIA H20-3e", (9, 0), 78, 139, "H20-3e"),
+        ("NVIDIA H200", (9, 0), 132, 139, "H200 SXM"),
+        ("NVIDIA L4", (8, 9), 58, 22, "L4"),
+        ("NVIDIA L40", (8, 9), 142, 44, "L40"),
+        ("NVIDIA L40S", (8, 9), 142, 44, "L40S"),
+        ("NVIDIA L20", (8, 9), 92, 44, "L20"),
+        ("NVIDIA RTX A6000", (8, 6), 84, 47, "RTX A6000"),
+        ("NVIDIA RTX 6000 Ada Generation", (8, 9), 142, 47, "RTX 6000 Ada"),
+        ("Quadro RTX 6000", (7, 5), 72, 23, "Quadro RTX 6000"),
+        ("NVIDIA TITAN RTX", (7, 5), 72, 23, "TITAN RTX"),
+        ("NVIDIA GeForce RTX 3080", (8, 6), 68, 9, "RTX 3080"),
+        ("NVIDIA GeForce RTX 3080 Ti", (8, 6), 80, 11, "RTX 3080 Ti"),
+        ("NVIDIA GeForce RTX 3090", (8, 6), 82, 23, "RTX 3090"),
+        ("NVIDIA GeForce RTX 3090 Ti", (8, 6), 84, 23, "RTX 3090 Ti"),
+        ("NVIDIA RTX PRO 6000 Blackwell Max-Q Workstation Edition", (12, 0), 188, 94, "RTX PRO 6000 Max-Q"),
+        ("Tesla T4", (7, 5), 40, 15, "T4"),
+        ("AMD Radeon PRO W7900", (11, 0), 48, 47, "Radeon PRO W7900"),
+        ("AMD Radeon RX 9070", (12, 0), 28, 15, "RX 9070"),
+        ("AMD Radeon RX 9070 XT", (12, 0), 32, 15, "RX 9070 XT"),
+        ("AMD Instinct MI60 / MI50", (9, 0), 60, 15, "MI50"),
+        ("AMD Instinct MI60 / MI50", (9, 0), 64, 31, "MI60"),
+        ("AMD Instinct MI308X", (9, 4), 80, 191, "MI308X"),
+    ] {
+        assert_eq!(names(&recognise(&device(name, compute, sms, gib * GIB))), [expected], "{name}");
+    }
+    for other in ["NVIDIA L2", "NVIDIA A1", "NVIDIA H2", "NVIDIA GeForce RTX 4080 Laptop GPU", "NVIDIA GB1"] {
+        assert_eq!(recognise(&Device { name: other, ..Device::default() }), Recognised::Unknown, "{other}");
     }
 }
 
@@ -33,7 +89,7 @@ fn every_gpu_is_found_by_its_names_and_no_other_is() {
 fn peaks_are_dense_and_of_the_right_size() {
     for gpu in all() {
         let matrix = |precision| gpu.peaks.tflops(Engine::Matrix, precision);
-        assert!(gpu.peaks.memory_gb_per_s.unwrap() >= 300.0, "{}", gpu.name);
+        assert!(gpu.peaks.memory_gb_per_s.unwrap() >= 250.0, "{}", gpu.name);
         // Each step down in width at least keeps the rate; twice it (bar rounding) but from fp8 to fp4 on some.
         let steps = [
             (Precision::Tf32, Precision::Bf16),
@@ -66,7 +122,7 @@ fn what_cannot_be_told_apart_is_ambiguous() {
     assert_eq!(names(&die), ["MI210", "MI250 (one die)"]);
     assert_eq!(die.tflops(Engine::Matrix, Precision::Bf16), Some(181.0), "both can do the same");
     let a100 = recognise(&device("", (8, 0), 108, 85_000_000_000));
-    assert_eq!(names(&a100), ["A100 SXM 80GB", "A100 PCIe 80GB"]);
+    assert_eq!(names(&a100), ["A100 SXM 80GB", "A100 PCIe 80GB", "A800 SXM 80GB", "A800 PCIe 80GB"]);
     assert_eq!(a100.memory_gb_per_s(), None, "these do not agree");
     assert_eq!(a100.tflops(Engine::Matrix, Precision::Bf16), Some(312.0));
 }

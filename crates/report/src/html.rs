@@ -34,12 +34,17 @@ pub fn write(page: &Page<'_>, out: impl Write) -> io::Result<()> {
     let mut body = Vec::new();
     match page.lead {
         Some(lead) => lead::write(lead, page, &mut body)?,
-        None => write!(
-            body,
-            "<main class=\"column\">\n<h1>{}</h1>\n<p class=\"soft\">{}</p>\n",
-            escaped(&title),
-            escaped(&text::one_line(&page.headline()))
-        )?,
+        None => {
+            write!(
+                body,
+                "<main class=\"column\">\n<h1>{}</h1>\n<p class=\"soft\">{}</p>\n",
+                escaped(&title),
+                escaped(&text::one_line(&page.headline()))
+            )?;
+            if let Some(takeaway) = page.takeaway() {
+                writeln!(body, "<p class=\"takeaway\">{}</p>", escaped(&text::one_line(takeaway)))?;
+            }
+        }
     }
     let in_panel = |table: &Table| page.lead.is_some_and(|lead| lead.panel == Some(table.name));
     let mut charts = Charts::default();

@@ -44,6 +44,8 @@ pub struct Page<'a> {
     pub tables: &'a [Table],
     pub figures: &'a [Figure],
     pub lead: Option<&'a Lead>,
+    /// What to take away, of answers about traces.
+    pub sentence: Option<&'a str>,
 }
 
 impl Page<'_> {
@@ -62,13 +64,22 @@ impl Page<'_> {
         }
     }
 
+    /// What to take away, if anything is said.
+    pub(crate) fn takeaway(&self) -> Option<&str> {
+        let lead = self.lead.map(|lead| lead.verdict.as_str());
+        lead.or(self.sentence).filter(|sentence| !sentence.is_empty())
+    }
+
     /// The tables worth drawing: beside others, one without rows says nothing, and neither does one that repeats
     /// another. If none has any, the first says so.
     pub(crate) fn shown(&self) -> impl Iterator<Item = &Table> {
         let any_rows = self.tables.iter().any(|table| table.rows() > 0);
+        let is_alone = self.tables.len() == 1;
         let worth = move |(i, table): &(usize, &Table)| {
             (*i == 0 && !any_rows)
-                || table.rows() > 0 && !self.tables[..*i].iter().any(|before| repeats(table, before))
+                || table.rows() > 0
+                    && (is_alone || !table.for_files)
+                    && !self.tables[..*i].iter().any(|before| repeats(table, before))
         };
         self.tables.iter().enumerate().filter(worth).map(|(_, table)| table)
     }

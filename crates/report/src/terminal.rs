@@ -45,8 +45,8 @@ impl Style {
 
 pub fn write(page: &Page<'_>, style: Style, mut out: impl Write) -> io::Result<()> {
     writeln!(out, "{}", style.paint(DIM, &text::shorten(&text::one_line(&page.headline()), style.width)))?;
-    if let Some(lead) = page.lead.filter(|lead| !lead.verdict.is_empty()) {
-        write_wrapped(&lead.verdict, "", BOLD, style, &mut out)?;
+    if let Some(takeaway) = page.takeaway() {
+        write_wrapped(&text::one_line(takeaway), "", BOLD, style, &mut out)?;
     }
     for table in page.shown() {
         writeln!(out)?;
@@ -214,6 +214,7 @@ mod tests {
             tables: &tables,
             figures: &[],
             lead: None,
+            sentence: None,
         };
         let mut out = Vec::new();
         write(&page, Style { width, color, pictures: true }, &mut out).unwrap();
@@ -266,6 +267,7 @@ mod tests {
             tables: &tables,
             figures: &[],
             lead: None,
+            sentence: None,
         };
         let mut out = Vec::new();
         crate::html::write(&page, &mut out).unwrap();

@@ -2,7 +2,7 @@
 
 use gpuscope_figure::Figure;
 use gpuscope_table::{Column, Table, Unit};
-use gpuscope_trace::{Quality, Severity};
+use gpuscope_trace::Quality;
 
 use crate::notes::{self, Finding};
 use crate::units;
@@ -91,17 +91,7 @@ impl Page<'_> {
 
     /// `2 warnings, 1 note`, or nothing if all is well.
     pub fn verdict(&self) -> Option<String> {
-        let counted = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")];
-        let findings = self.findings();
-        let parts: Vec<String> = counted
-            .into_iter()
-            .map(|(severity, word)| {
-                (findings.iter().filter(|finding| finding.first.severity == severity).count(), word)
-            })
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, word)| format!("{count} {word}{}", if count == 1 { "" } else { "s" }))
-            .collect();
-        (!parts.is_empty()).then(|| parts.join(", "))
+        notes::counted(&self.findings())
     }
 }
 

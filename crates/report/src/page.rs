@@ -5,7 +5,10 @@ use gpuscope_table::{Column, Table, Unit};
 use gpuscope_trace::Quality;
 
 use crate::notes::{self, Finding};
-use crate::units;
+use crate::{text, units};
+
+/// Less of a path says nothing.
+const LEAST_PATH: usize = 12;
 
 /// One input, as far as a reader wants to know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,6 +54,26 @@ pub struct Page<'a> {
 impl Page<'_> {
     /// One line about the inputs: `rank0.json.gz · rank 0 · 18 221 events · 8.61 MB`.
     pub fn headline(&self) -> String {
+        self.headline_within(usize::MAX)
+    }
+
+    /// As [`Page::headline`], cut to a width: of a path, the file is left.
+    pub(crate) fn headline_within(&self, width: usize) -> String {
+        let whole = text::one_line(&self.whole_headline());
+        let path = match self.inputs.as_slice() {
+            [only] if self.lead.is_none() => text::one_line(&only.path),
+            _ => String::new(),
+        };
+        match whole.strip_prefix(path.as_str()).filter(|_| !path.is_empty()) {
+            Some(rest) => {
+                let room = width.saturating_sub(text::width(rest)).max(LEAST_PATH);
+                text::shorten(&format!("{}{rest}", text::shorten_path(&path, room)), width)
+            }
+            None => text::shorten(&whole, width),
+        }
+    }
+
+    fn whole_headline(&self) -> String {
         if let Some(lead) = self.lead {
             return lead.about.clone();
         }

@@ -102,7 +102,10 @@ pub fn write(summary: &Summary, style: Style, mut out: impl Write) -> io::Result
 fn about(summary: &Summary, width: usize) -> String {
     let rest = text::one_line(&summary.headline);
     let room = width.saturating_sub(text::width(&rest));
-    text::shorten(&format!("{}{rest}", text::shorten(&text::one_line(&summary.about), room.max(12))), width)
+    text::shorten(
+        &format!("{}{rest}", text::shorten_path(&text::one_line(&summary.about), room.max(12))),
+        width,
+    )
 }
 
 fn write_shares(summary: &Summary, width: usize, style: Style, out: &mut impl Write) -> io::Result<()> {

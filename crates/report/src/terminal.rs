@@ -44,7 +44,7 @@ impl Style {
 }
 
 pub fn write(page: &Page<'_>, style: Style, mut out: impl Write) -> io::Result<()> {
-    writeln!(out, "{}", style.paint(DIM, &text::shorten(&text::one_line(&page.headline()), style.width)))?;
+    writeln!(out, "{}", style.paint(DIM, &page.headline_within(style.width)))?;
     if let Some(takeaway) = page.takeaway() {
         write_wrapped(&text::one_line(takeaway), "", BOLD, style, &mut out)?;
     }
@@ -57,7 +57,7 @@ pub fn write(page: &Page<'_>, style: Style, mut out: impl Write) -> io::Result<(
 
 /// All that is wrong with the data, in prose.
 pub fn write_findings(page: &Page<'_>, style: Style, mut out: impl Write) -> io::Result<()> {
-    writeln!(out, "{}", style.paint(DIM, &text::shorten(&text::one_line(&page.headline()), style.width)))?;
+    writeln!(out, "{}", style.paint(DIM, &page.headline_within(style.width)))?;
     let verdict = page.verdict().unwrap_or_else(|| "nothing to report".to_owned());
     writeln!(out, "\n{}", style.paint(BOLD, &format!("Quality of the data: {verdict}")))?;
     for finding in page.findings() {
@@ -247,6 +247,29 @@ mod tests {
         let lines: Vec<&str> = std::str::from_utf8(&out).unwrap().lines().collect();
         assert_eq!(lines[2], "1\u{202f}000\u{202f}000  1\u{202f}000\u{202f}000  aten::convolution");
         assert!(lines[4].starts_with("not shown for want of room: third"), "{lines:?}");
+    }
+
+    #[test]
+    fn texts_share_the_room_and_stay_in_one_row() {
+        let rows = [1_i64, 2];
+        let table = Table::of("ops", "Operators", &rows)
+            .int("rank", Unit::None, "", |row| *row)
+            .text("op", "", |_| "aten::convolution_backward".repeat(2))
+            .int("sum", Unit::Count, "", |_| 1_000_000)
+            .text("kernels", "", |_| "sm90_xmma_gemm_bf16".repeat(5))
+            .text("advice", "", |_| "word ".repeat(30))
+            .build();
+        for width in [60, 80, 120] {
+            let mut out = Vec::new();
+            write_table(&table, Style { width, color: false, pictures: false }, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(text.lines().all(|line| text::width(line) <= width), "{text}");
+            let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("rank")).collect();
+            assert_eq!(heads.len(), 1, "{text}");
+            assert!(heads[0].contains("kernels") && heads[0].contains("advice"), "{text}");
+            // Prose is never cut.
+            assert_eq!(text.matches("word").count(), 60, "{text}");
+        }
     }
 
     #[test]

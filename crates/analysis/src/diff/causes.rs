@@ -148,8 +148,8 @@ fn of_operators(a: &RunTree, b: &RunTree) -> Sums {
         if kind == NodeKind::Kernel {
             let key = cause_of(trie.kind(named[node]), trie.text(named[node]));
             let sum = kernels.entry((key, trie.text(id))).or_default();
-            for side in 0..2 {
-                sum[side].add(both.sides[side][node].unwrap_or_default());
+            for (sum, side) in sum.iter_mut().zip(&both.sides) {
+                sum.add(side[node].unwrap_or_default());
             }
         }
     }

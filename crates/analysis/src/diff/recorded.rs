@@ -135,13 +135,13 @@ impl Recorded {
 fn hardware(view: View<'_>) -> BTreeSet<String> {
     let devices = &view.trace.metadata.devices;
     let used: BTreeSet<i64> = view.gpu().map(|event| view.device(event.row)).collect();
-    let named = |is_wanted: &dyn Fn(i64) -> bool| -> BTreeSet<String> {
+    let of = |is_wanted: &dyn Fn(i64) -> bool| -> BTreeSet<String> {
         let wanted = devices.iter().filter(|device| is_wanted(device.id));
         wanted.filter_map(|device| Some(device.name.as_ref()?.trim().to_owned())).collect()
     };
-    let mut names = named(&|id| used.contains(&id));
+    let mut names = of(&|id| used.contains(&id));
     if names.is_empty() {
-        names = named(&|_| true);
+        names = of(&|_| true);
     }
     names.remove("");
     names

@@ -55,22 +55,17 @@ impl Comparison<'_> {
                 format!("Hardly any difference: {change}.")
             };
         }
-        let mut said = capital(&change);
+        let mut said = vec![capital(&change)];
         if !is_about(was, is) && !self.parts.is_empty() {
-            said += &format!(": {}", self.of_step());
-            if let Some(host) = self.why_idle() {
-                said += &format!("; {host}");
-            }
+            said = vec![format!("{}: {}", capital(&change), self.of_step())];
+            said.extend(self.why_idle());
         }
-        said += if is_same_work { "; the GPU's work is the same" } else { "; " };
-        if !is_same_work {
-            said += &self.of_work(what);
-        }
+        said.push(if is_same_work { "the GPU's work is the same".to_owned() } else { self.of_work(what) });
         let [a, b] = [self.a.recorded.ranks, self.b.recorded.ranks];
         if a != b {
-            said += &format!("; A has {}, B {}", counted(a, "rank"), counted(b, "rank"));
+            said.push(format!("A has {}, B {}", counted(a, "rank"), counted(b, "rank")));
         }
-        said + "."
+        format!("{}.", said.join("; "))
     }
 
     fn leading(&self) -> (&'static str, [Ns; 2]) {

@@ -135,3 +135,17 @@ fn runs_without_gpu_work_are_about_the_host() {
         "Only B has GPU work; on the host most in aten::mm itself −4.96 µs."
     );
 }
+
+#[test]
+fn work_counts_for_the_innermost_operator_that_both_runs_have() {
+    let convolution = |inner: &str, time: i64| {
+        let operators = trace()
+            .host("cpu_op", "CompiledRegion", 0..900)
+            .host("cpu_op", "aten::conv2d", 10..800)
+            .host("cpu_op", inner, 20..700);
+        side(operators.call(1, 30..40).kernel(inner, 7, 1_000..1_000 + time, 1))
+    };
+    let answer = DiffAnswer::between(&convolution("aten::miopen", 500), &convolution("aten::cudnn", 300));
+    let causes: Vec<_> = answer.causes.iter().map(|c| (c.name.as_str(), c.delta_ns.0, c.why)).collect();
+    assert_eq!(causes, [("aten::conv2d", -200, Why::OtherKernels)]);
+}

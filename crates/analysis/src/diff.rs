@@ -5,20 +5,30 @@
 //! synchronisation and profiler rows) are left out. Beside them stand the figures of `breakdown` and the period of
 //! each step, of the median rank of each run. Instead of two runs, one rank of a run can be compared with another,
 //! or with the median of the others.
+//!
+//! [`DiffAnswer::verdict`] says it in a sentence, [`Cause`] puts the change of GPU time down to operators. Names on the
+//! host are compared twice: as they are (`rows`), and without what changes from run to run by itself, the lines of files
+//! and addresses of objects (`host`).
 
+mod causes;
 mod figures;
+mod recorded;
 mod side;
+mod table;
+mod verdict;
 
 use std::collections::BTreeMap;
 
-use gpuscope_table::{Table, Tabular, Unit};
+use gpuscope_table::{Table, Tabular};
 use gpuscope_trace::{Class, Ns, StrId, View};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::Question;
-use crate::gate::{Measure, Metric, Verdict};
+use crate::gate::{Metric, Verdict};
 
+pub use causes::{Cause, CauseKind, Per};
+pub use recorded::{Recorded, StepParts};
 pub use side::{RankSide, Side, StepRow, Summary};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -32,6 +42,17 @@ pub enum Place {
 pub struct Total {
     pub count: u64,
     pub sum_ns: Ns,
+    /// Of the host, without what was called within.
+    #[serde(skip)]
+    pub own_ns: Ns,
+}
+
+impl Total {
+    fn add(&mut self, other: Total) {
+        self.count += other.count;
+        self.sum_ns += other.sum_ns;
+        self.own_ns += other.own_ns;
+    }
 }
 
 /// Every name of a run with its total.
@@ -76,12 +97,49 @@ pub struct Compared {
     pub b: Summary,
 }
 
+/// A name on the host on both sides, its own time being that without what was called within.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct HostRow {
+    pub a_own_ns: Ns,
+    pub b_own_ns: Ns,
+    pub own_delta_ns: Ns,
+    #[serde(flatten)]
+    pub row: DiffRow,
+}
+
+/// The names of the GPUs of both sides; empty where a trace does not say.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Hardware {
+    pub a: Vec<String>,
+    pub b: Vec<String>,
+}
+
+/// A part of the median step on both sides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct PartRow {
+    pub part: &'static str,
+    pub a_ns: Ns,
+    pub b_ns: Ns,
+    pub delta_ns: Ns,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct DiffAnswer {
+    /// What changed, in one sentence.
+    pub verdict: String,
+    pub hardware: Hardware,
     pub summary: Compared,
+    /// Empty unless both sides have steps.
+    pub step_parts: Vec<PartRow>,
     pub steps: Vec<StepRow>,
+    /// What the GPU times of causes are of.
+    pub per: Per,
     /// Largest change first, either way.
+    pub causes: Vec<Cause>,
+    /// By name; largest change first, either way.
     pub rows: Vec<DiffRow>,
+    /// Those of the host without lines of files and addresses of objects; largest change of own time first.
+    pub host: Vec<HostRow>,
     /// What became of the condition, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Verdict>,
@@ -89,10 +147,24 @@ pub struct DiffAnswer {
 
 impl DiffAnswer {
     pub fn between(a: &Side, b: &Side) -> DiffAnswer {
+        let per = Per::of(&a.recorded, &b.recorded);
+        let causes = Cause::between(a, b, per);
+        let rows = DiffAnswer::rows(&a.totals, &b.totals);
+        let parts = recorded::parts(&a.recorded, &b.recorded);
+        let host = side::host(a, b);
+        let comparison =
+            verdict::Comparison { a, b, rows: &rows, host: &host, parts: &parts, causes: &causes, per };
+        let names = |side: &Side| side.recorded.hardware.iter().cloned().collect();
         DiffAnswer {
+            verdict: comparison.sentence(),
+            hardware: Hardware { a: names(a), b: names(b) },
             summary: Compared { a: a.summary.clone(), b: b.summary.clone() },
+            step_parts: parts,
             steps: side::steps(a, b),
-            rows: DiffAnswer::rows(&a.totals, &b.totals),
+            per,
+            causes,
+            rows,
+            host,
             gate: None,
         }
     }
@@ -130,68 +202,11 @@ impl DiffAnswer {
     }
 }
 
-impl Tabular for DiffAnswer {
-    fn tables(&self) -> Vec<Table> {
-        let rows = Table::of("rows", "What changed, B less A", &self.rows)
-            .int("delta_ns", Unit::Ns, "Summed time of B less that of A", |r| r.delta_ns.0)
-            .text("change", "Added, removed, faster, slower or same", |r| r.change.label().to_owned())
-            .text("device", "On the host or on the GPU", |r| {
-                if r.device == Place::Gpu { "gpu" } else { "cpu" }.to_owned()
-            })
-            .int("a_ns", Unit::Ns, "Summed time in A", |r| r.a.sum_ns.0)
-            .int("b_ns", Unit::Ns, "Summed time in B", |r| r.b.sum_ns.0)
-            .int("a_count", Unit::Count, "How often in A", |r| r.a.count as i64)
-            .int("b_count", Unit::Count, "How often in B", |r| r.b.count as i64)
-            .text("name", "The event", |r| r.name.clone())
-            .build();
-        let metrics = self.metrics();
-        let times: Vec<&Metric> = metrics.iter().filter(|metric| metric.measure == Measure::Ns).collect();
-        let delta = |m: &&Metric| m.a.and_then(|a| Some(m.b?.saturating_sub(a)));
-        let summary = Table::of("summary", "Figures of the median rank", &times)
-            .text("metric", "The figure, as `breakdown` defines it", |m| m.name.to_owned())
-            .int("a_ns", Unit::Ns, "In A", |m| m.a)
-            .int("b_ns", Unit::Ns, "In B", |m| m.b)
-            .int("delta_ns", Unit::Ns, "B less A", delta)
-            .float("change_pct", Unit::Percent, "B less A, of A", |m| {
-                m.a.filter(|a| *a != 0).and_then(|a| Some(Ns(delta(m)?).pct_of(Ns(a))))
-            })
-            .build();
-        let mut tables = vec![summary, rows];
-        if !self.steps.is_empty() {
-            tables.insert(1, steps_table(&self.steps));
-        }
-        if let Some(gate) = &self.gate {
-            tables.insert(0, gate_table(gate));
-        }
-        tables
-    }
-}
-
-fn steps_table(steps: &[StepRow]) -> Table {
-    let ns = |time: Option<Ns>| time.map(|time| time.0);
-    Table::of("steps", "Time from step to step", steps)
-        .int("a_step", Unit::None, "The step in A", |s| s.a_step)
-        .int("b_step", Unit::None, "The step in B", |s| s.b_step)
-        .int("a_period_ns", Unit::Ns, "Its period in A; none for the first", |s| ns(s.a_period_ns))
-        .int("b_period_ns", Unit::Ns, "Its period in B", |s| ns(s.b_period_ns))
-        .int("delta_ns", Unit::Ns, "B less A", |s| ns(s.delta_ns))
-        .build()
-}
-
-fn gate_table(gate: &Verdict) -> Table {
-    let title = format!("{}: {}", if gate.failed { "Failed" } else { "Passed" }, gate.condition);
-    Table::of("gate", title, &gate.clauses)
-        .text("holds", "Whether the clause holds", |c| if c.holds { "yes" } else { "no" }.to_owned())
-        .text("clause", "A part of the condition", |c| c.clause.clone())
-        .text("message", "What the figure did", |c| c.message.clone())
-        .build()
-}
-
 /// The ranks of one run, ready to be compared: see [`Side`].
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Diff;
 
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct RunSide(pub Vec<RankSide>);
 
 impl Serialize for RunSide {
@@ -223,25 +238,38 @@ impl Question for Diff {
 fn totals(view: View<'_>) -> Totals {
     let trace = view.trace;
     let mut sums: FxHashMap<(StrId, Place), Total> = FxHashMap::default();
-    let mut add = |name: StrId, place: Place, time: Ns| {
-        let total = sums.entry((name, place)).or_default();
-        total.count += 1;
-        total.sum_ns += time;
+    let mut add = |name: StrId, place: Place, sum_ns: Ns, own_ns: Ns| {
+        sums.entry((name, place)).or_default().add(Total { count: 1, sum_ns, own_ns });
     };
     for event in view.gpu() {
-        add(trace.name_id(event.row), Place::Gpu, event.dur());
+        add(trace.name_id(event.row), Place::Gpu, event.dur(), Ns::ZERO);
     }
+    let within = times_within(view);
     for row in trace.rows().filter(|row| view.selection.has(*row)) {
         let class = trace.class(row);
         let repeats =
             matches!(class, Class::ProfilerSpan | Class::GpuAnnotation | Class::Sync | Class::ProfilerRange);
         if let Some((start, end)) = trace.span(row).filter(|_| !class.is_gpu() && !repeats) {
-            add(trace.name_id(row), Place::Cpu, end - start);
+            let own = Ns::ZERO.max(end - start - within[row as usize]);
+            add(trace.name_id(row), Place::Cpu, end - start, own);
         }
     }
     sums.into_iter()
         .map(|((name, place), total)| ((trace.strings.get(name).to_owned(), place), total))
         .collect()
+}
+
+/// Per host row the time of what was called directly within.
+fn times_within(view: View<'_>) -> Vec<Ns> {
+    let trace = view.trace;
+    let nesting = view.index.nesting(trace);
+    let mut within = vec![Ns::ZERO; trace.len()];
+    for row in trace.rows().filter(|row| trace.class(*row).is_host()) {
+        if let (Some(outside), Some((start, end))) = (nesting.parent(row), trace.span(row)) {
+            within[outside as usize] += end - start;
+        }
+    }
+    within
 }
 
 #[cfg(test)]
@@ -322,7 +350,10 @@ mod tests {
         };
         let ranks = [rank(0, 10), rank(1, 30), rank(2, 20), rank(3, 900)];
         let median = Side::median_rank(&ranks, 3);
-        assert_eq!(median.totals[&("gemm".to_owned(), Place::Gpu)], Total { count: 1, sum_ns: Ns(20) });
+        assert_eq!(
+            median.totals[&("gemm".to_owned(), Place::Gpu)],
+            Total { count: 1, sum_ns: Ns(20), own_ns: Ns(0) }
+        );
         assert_eq!(median.summary.busy_ns, Some(Ns(20)));
         let answer = DiffAnswer::between(&median, &Side::rank(&ranks[3]));
         assert_eq!(answer.rows[0].delta_ns, Ns(880));

@@ -89,6 +89,20 @@ pub struct OperatorChange {
 #[derive(Clone, Debug, Default)]
 pub struct RunTree(Trie);
 
+impl RunTree {
+    /// Operators and the GPU work below them, wherever in the model they are: as small as a program's vocabulary.
+    pub(crate) fn of_operators(view: View<'_>) -> RunTree {
+        let parts =
+            PathParts { detail: PathDetail::Operators, names: PathNames::Runs, ..PathParts::default() };
+        let work = EventWork::of(view, Models::built_in(), |_| true);
+        RunTree(call_paths(view, &parts, |row| work.flops(row)))
+    }
+
+    pub(crate) fn merge(&mut self, other: &RunTree) {
+        self.0.merge(&other.0);
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub struct TreeDiff;
 
@@ -112,7 +126,7 @@ impl Question for TreeDiff {
         let mut ranks = locals.into_iter();
         let mut all = ranks.next().unwrap_or_default();
         for rank in ranks {
-            all.0.merge(&rank.0);
+            all.merge(&rank);
         }
         all
     }
@@ -193,7 +207,7 @@ fn by_operator(rows: &[PathChange], whole: Ns) -> Vec<OperatorChange> {
 }
 
 impl PathSide {
-    fn add(&mut self, other: &PathSide) {
+    pub(crate) fn add(&mut self, other: &PathSide) {
         self.count += other.count;
         self.gpu_ns += other.gpu_ns;
         if let Some(more) = other.gflops {
@@ -202,22 +216,22 @@ impl PathSide {
         self.parts.extend_from_slice(&other.parts);
     }
 
-    fn of(work: Weights) -> PathSide {
+    pub(crate) fn of(work: Weights) -> PathSide {
         let gflops = (work.flops > 0).then(|| work.flops as f64 / 1e9);
         PathSide { count: work.count, gpu_ns: work.gpu, gflops, parts: Vec::new() }
     }
 }
 
 /// Two trees, one laid over the other.
-struct Overlay {
-    trie: Trie,
+pub(crate) struct Overlay {
+    pub(crate) trie: Trie,
     /// Per node and run its own GPU work; none if the run has no such path.
-    sides: [Vec<Option<Weights>>; 2],
+    pub(crate) sides: [Vec<Option<Weights>>; 2],
     whole: [Ns; 2],
 }
 
 impl Overlay {
-    fn new(a: &RunTree, b: &RunTree) -> Overlay {
+    pub(crate) fn new(a: &RunTree, b: &RunTree) -> Overlay {
         let mut trie = Trie::default();
         let places = [&a.0, &b.0].map(|side| trie.paths_of(side));
         let mut sides = [vec![None; trie.nodes().len()], vec![None; trie.nodes().len()]];
@@ -300,7 +314,7 @@ impl Overlay {
 }
 
 /// The largest parts, those of one name together.
-fn merged(mut parts: Vec<Part>) -> Vec<Part> {
+pub(crate) fn merged(mut parts: Vec<Part>) -> Vec<Part> {
     parts.sort_by(|a, b| a.name.cmp(&b.name));
     parts.dedup_by(|next, kept| {
         let same = next.name == kept.name;

@@ -24,6 +24,7 @@ use crate::whatif::NamePattern;
 use build::{Detail, Parts};
 
 pub(crate) use build::{Detail as PathDetail, Names as PathNames, Parts as PathParts, trie as call_paths};
+pub(crate) use names::from_run_to_run;
 pub(crate) use pick::own_weights;
 pub use trie::NodeKind;
 pub(crate) use trie::{NodeId, ROOT, Trie, Weights};

@@ -200,6 +200,7 @@ impl<'a> Output<'a> {
             tables: &[],
             figures: &[],
             lead: None,
+            sentence: None,
         };
         let write = || {
             let mut file = BufWriter::new(File::create(path)?);
@@ -259,7 +260,7 @@ impl<'a> Output<'a> {
         if tables.is_empty() { Err(missing) } else { Ok(tables) }
     }
 
-    fn draw<A: Serialize>(
+    fn draw<A: Serialize + Tabular>(
         &self,
         command: &str,
         outcome: &Outcome<A>,
@@ -277,6 +278,7 @@ impl<'a> Output<'a> {
             tables: shown,
             figures,
             lead: self.lead.as_ref(),
+            sentence: outcome.answer.sentence().filter(|_| self.table.is_none() && !self.explain),
         };
         match self.format {
             Format::Table if only_quality => terminal::write_findings(&page, style, out),

@@ -34,12 +34,7 @@ pub fn write(page: &Page<'_>, out: impl Write) -> io::Result<()> {
     let mut body = Vec::new();
     match page.lead {
         Some(lead) => lead::write(lead, page, &mut body)?,
-        None => write!(
-            body,
-            "<main class=\"column\">\n<h1>{}</h1>\n<p class=\"soft\">{}</p>\n",
-            escaped(&title),
-            escaped(&text::one_line(&page.headline()))
-        )?,
+        None => heading(&title, page, &mut body)?,
     }
     let in_panel = |table: &Table| page.lead.is_some_and(|lead| lead.panel == Some(table.name));
     let mut charts = Charts::default();
@@ -58,6 +53,20 @@ pub fn write(page: &Page<'_>, out: impl Write) -> io::Result<()> {
     }
     body.extend(b"</main>\n");
     shell(&title, &body, charts, Vec::new()).write(out)
+}
+
+fn heading(title: &str, page: &Page<'_>, out: &mut impl Write) -> io::Result<()> {
+    let about = text::one_line(&page.headline());
+    write!(
+        out,
+        "<main class=\"column\">\n<h1>{}</h1>\n<p class=\"soft\">{}</p>\n",
+        escaped(title),
+        escaped(&about)
+    )?;
+    match page.takeaway() {
+        Some(takeaway) => writeln!(out, "<p class=\"takeaway\">{}</p>", escaped(&text::one_line(takeaway))),
+        None => Ok(()),
+    }
 }
 
 /// Charts and nothing else; `about` says what was drawn.

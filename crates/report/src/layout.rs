@@ -8,12 +8,15 @@ use crate::text;
 /// Rows shown of one table; the rest is counted, and files hold them all.
 pub(crate) const MOST_ROWS: usize = 40;
 pub(crate) const GAP: &str = "  ";
-/// The column of prose, which is broken into lines and never shortened.
-const PROSE: &str = "message";
+/// Columns of prose, which are broken into lines and never shortened.
+const PROSE: [&str; 9] =
+    ["message", "text", "finding", "evidence", "advice", "caveat", "command", "suggestion", "explanation"];
+
+const SHORTEST_TEXT: usize = 12;
 
 /// Names are not shortened below this; rather, the last columns of numbers are left out.
 fn least_text(width: usize) -> usize {
-    (width / 3).clamp(12, 36)
+    (width / 3).clamp(SHORTEST_TEXT, 36)
 }
 
 /// The columns worth drawing, each with the one that is its share. A column in which nothing is known in any row is
@@ -93,7 +96,7 @@ impl Drawn {
         let heading = text::wrap(&name, width);
         let kind = match column.name {
             _ if text::is_number(column) => Shape::Number,
-            PROSE => Shape::Prose,
+            name if PROSE.contains(&name) => Shape::Prose,
             _ => Shape::Name,
         };
         let label = column.unit == Unit::None;
@@ -146,30 +149,50 @@ fn total(columns: &[Drawn]) -> usize {
 /// columns of numbers are left out, whose names are returned.
 fn fit(columns: &mut Vec<Drawn>, width: usize) -> Vec<String> {
     let least = least_text(width);
+    let texts = columns.iter().filter(|column| column.is_long(2 * SHORTEST_TEXT)).count();
+    // Several texts have to share what one would get, rather than crowd out the numbers.
+    let least = least.min((2 * width / 3) / texts.max(1)).max(SHORTEST_TEXT);
     let mut left_out = Vec::new();
     if !columns.iter().any(|column| column.is_long(least)) && !ends_with_a_name(columns) {
         return left_out;
     }
     while total(columns) > width {
         let over = total(columns) - width;
-        let long = columns.iter_mut().filter(|column| column.is_long(least));
-        if let Some(column) = long.max_by_key(|column| column.width) {
-            column.width = column.width.saturating_sub(over).max(least);
-        } else if let Some(last) =
-            columns.iter().rposition(|column| column.shape == Shape::Number && !column.key)
-        {
+        if narrow_widest(columns, over, least) {
+            continue;
+        }
+        if let Some(last) = columns.iter().rposition(|column| column.shape == Shape::Number && !column.key) {
             left_out.insert(0, columns.remove(last).name);
         } else {
             break;
         }
     }
-    // What the last column left out freed beyond need goes to the text.
-    let spare = width.saturating_sub(total(columns));
+    // What the last column left out freed beyond need goes to the texts.
+    let is_narrow = |column: &Drawn| column.shape != Shape::Number && column.width == least;
+    let narrow = columns.iter().filter(|column| is_narrow(column)).count();
+    let spare = if left_out.is_empty() { 0 } else { width.saturating_sub(total(columns)) / narrow.max(1) };
     for column in columns.iter_mut().filter(|column| column.shape != Shape::Number) {
-        let room = column.width + if left_out.is_empty() || column.width != least { 0 } else { spare };
-        column.shrink(room);
+        let more = if is_narrow(column) { spare } else { 0 };
+        column.shrink(column.width + more);
     }
     left_out
+}
+
+/// Takes from the widest texts until they are as wide as the next ones, so that all share what room there is. Whether
+/// there was anything to take.
+fn narrow_widest(columns: &mut [Drawn], over: usize, least: usize) -> bool {
+    let long = |columns: &[Drawn]| -> Vec<usize> {
+        columns.iter().filter(|column| column.is_long(least)).map(|column| column.width).collect()
+    };
+    let widths = long(columns);
+    let Some(widest) = widths.iter().copied().max() else { return false };
+    let next = widths.iter().copied().filter(|width| *width < widest).max().unwrap_or(least);
+    let many = widths.iter().filter(|width| **width == widest).count();
+    let narrowed = widest.saturating_sub(over.div_ceil(many)).max(next).max(least);
+    for column in columns.iter_mut().filter(|column| column.is_long(least) && column.width == widest) {
+        column.width = narrowed;
+    }
+    true
 }
 
 /// Whether what a row is about stands at its end: such a table is not cut into blocks, of which only the last would say

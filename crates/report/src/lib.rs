@@ -30,6 +30,7 @@ pub mod units;
 pub mod xlsx;
 
 pub use json::Envelope;
+pub use notes::Trust;
 pub use page::{Input, Lead, LeadNumber, Page};
 pub use places::places;
 pub use text::one_line;

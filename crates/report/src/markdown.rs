@@ -7,8 +7,8 @@ use crate::text;
 
 pub fn write(page: &Page<'_>, mut out: impl Write) -> io::Result<()> {
     writeln!(out, "# gpuscope {}\n\n{}", page.command, escaped(&page.headline()))?;
-    if let Some(lead) = page.lead.filter(|lead| !lead.verdict.is_empty()) {
-        writeln!(out, "\n**{}**", escaped(&lead.verdict))?;
+    if let Some(takeaway) = page.takeaway() {
+        writeln!(out, "\n**{}**", escaped(&text::one_line(takeaway)))?;
     }
     for table in page.shown() {
         writeln!(out, "\n## {}\n", escaped(&table.title))?;

@@ -26,7 +26,10 @@ pub(crate) fn fitted(name: &str, most: usize) -> String {
     if text::width(name) <= most {
         return name.to_owned();
     }
-    let brief = brief(name);
+    // Rows of a tree are indented, and kernels in it marked.
+    let bare = name.trim_start_matches([' ', '»']);
+    let mark = &name[..name.len() - bare.len()];
+    let brief = format!("{mark}{}", brief(bare));
     if !brief.contains('<') || most < 12 {
         return text::shorten(&brief, most);
     }
@@ -128,6 +131,7 @@ mod tests {
                    std::array<char*, 3ul> >(int, at::native::CUDAFunctor_add<float>, std::array<char*, 3ul>)";
         assert_eq!(fitted(add, 40), "elementwise<CUDAFunctor_add<float>, arr…");
         assert_eq!(fitted(add, 400), add);
+        assert_eq!(fitted(&format!("  » {add}"), 44), "  » elementwise<CUDAFunctor_add<float>, arr…");
         assert_eq!(
             fitted("ncclDevKernel_AllReduce_Sum_f32(Args<4096ul>)", 40),
             "ncclDevKernel_AllReduce_Sum_f32"

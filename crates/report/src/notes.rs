@@ -35,6 +35,40 @@ pub(crate) fn findings(quality: &[Quality]) -> Vec<Finding<'_>> {
     findings
 }
 
+/// How far the data can be trusted, in short: how much is wrong, and what is worse than a note.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Trust {
+    /// `2 warnings, 1 note`
+    pub counted: String,
+    /// Errors and warnings, each in a line; a note only if it is all there is.
+    pub foremost: Vec<String>,
+}
+
+impl Trust {
+    /// Nothing if all is well.
+    pub fn in_data(quality: &[Quality]) -> Option<Trust> {
+        let findings = findings(quality);
+        let is_shown =
+            |finding: &&Finding<'_>| finding.first.severity > Severity::Info || findings.len() == 1;
+        let foremost = findings.iter().filter(is_shown).map(Finding::line).collect();
+        Some(Trust { counted: counted(&findings)?, foremost })
+    }
+}
+
+/// `2 warnings, 1 note`, or nothing if all is well.
+pub(crate) fn counted(findings: &[Finding<'_>]) -> Option<String> {
+    let words = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")];
+    let parts: Vec<String> = words
+        .into_iter()
+        .map(|(severity, word)| {
+            (findings.iter().filter(|finding| finding.first.severity == severity).count(), word)
+        })
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, word)| format!("{count} {word}{}", if count == 1 { "" } else { "s" }))
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
 /// A message without its numbers, which differ from rank to rank.
 fn words(message: &str) -> impl Iterator<Item = char> {
     message.chars().filter(|c| !c.is_ascii_digit())
@@ -114,5 +148,12 @@ mod tests {
                 "note: ranks 0-2, 9: no synchronisation",
             ]
         );
+        let trust = Trust::in_data(&all).unwrap();
+        assert_eq!(
+            (trust.counted.as_str(), trust.foremost),
+            ("2 errors, 1 warning, 1 note", lines[..3].to_vec())
+        );
+        assert_eq!(Trust::in_data(&[sync(0)]).unwrap().foremost, ["note: rank 0: no synchronisation"]);
+        assert_eq!(Trust::in_data(&[]), None);
     }
 }

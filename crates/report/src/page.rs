@@ -2,10 +2,13 @@
 
 use gpuscope_figure::Figure;
 use gpuscope_table::{Column, Table, Unit};
-use gpuscope_trace::{Quality, Severity};
+use gpuscope_trace::Quality;
 
 use crate::notes::{self, Finding};
-use crate::units;
+use crate::{text, units};
+
+/// Less of a path says nothing.
+const LEAST_PATH: usize = 12;
 
 /// One input, as far as a reader wants to know it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,11 +47,33 @@ pub struct Page<'a> {
     pub tables: &'a [Table],
     pub figures: &'a [Figure],
     pub lead: Option<&'a Lead>,
+    /// What to take away, of answers about traces.
+    pub sentence: Option<&'a str>,
 }
 
 impl Page<'_> {
     /// One line about the inputs: `rank0.json.gz · rank 0 · 18 221 events · 8.61 MB`.
     pub fn headline(&self) -> String {
+        self.headline_within(usize::MAX)
+    }
+
+    /// As [`Page::headline`], cut to a width: of a path, the file is left.
+    pub(crate) fn headline_within(&self, width: usize) -> String {
+        let whole = text::one_line(&self.whole_headline());
+        let path = match self.inputs.as_slice() {
+            [only] if self.lead.is_none() => text::one_line(&only.path),
+            _ => String::new(),
+        };
+        match whole.strip_prefix(path.as_str()).filter(|_| !path.is_empty()) {
+            Some(rest) => {
+                let room = width.saturating_sub(text::width(rest)).max(LEAST_PATH);
+                text::shorten(&format!("{}{rest}", text::shorten_path(&path, room)), width)
+            }
+            None => text::shorten(&whole, width),
+        }
+    }
+
+    fn whole_headline(&self) -> String {
         if let Some(lead) = self.lead {
             return lead.about.clone();
         }
@@ -62,13 +87,22 @@ impl Page<'_> {
         }
     }
 
+    /// What to take away, if anything is said.
+    pub(crate) fn takeaway(&self) -> Option<&str> {
+        let lead = self.lead.map(|lead| lead.verdict.as_str());
+        lead.or(self.sentence).filter(|sentence| !sentence.is_empty())
+    }
+
     /// The tables worth drawing: beside others, one without rows says nothing, and neither does one that repeats
     /// another. If none has any, the first says so.
     pub(crate) fn shown(&self) -> impl Iterator<Item = &Table> {
         let any_rows = self.tables.iter().any(|table| table.rows() > 0);
+        let is_alone = self.tables.len() == 1;
         let worth = move |(i, table): &(usize, &Table)| {
             (*i == 0 && !any_rows)
-                || table.rows() > 0 && !self.tables[..*i].iter().any(|before| repeats(table, before))
+                || table.rows() > 0
+                    && (is_alone || !table.for_files)
+                    && !self.tables[..*i].iter().any(|before| repeats(table, before))
         };
         self.tables.iter().enumerate().filter(worth).map(|(_, table)| table)
     }
@@ -80,17 +114,7 @@ impl Page<'_> {
 
     /// `2 warnings, 1 note`, or nothing if all is well.
     pub fn verdict(&self) -> Option<String> {
-        let counted = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Info, "note")];
-        let findings = self.findings();
-        let parts: Vec<String> = counted
-            .into_iter()
-            .map(|(severity, word)| {
-                (findings.iter().filter(|finding| finding.first.severity == severity).count(), word)
-            })
-            .filter(|(count, _)| *count > 0)
-            .map(|(count, word)| format!("{count} {word}{}", if count == 1 { "" } else { "s" }))
-            .collect();
-        (!parts.is_empty()).then(|| parts.join(", "))
+        notes::counted(&self.findings())
     }
 }
 

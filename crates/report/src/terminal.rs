@@ -44,9 +44,9 @@ impl Style {
 }
 
 pub fn write(page: &Page<'_>, style: Style, mut out: impl Write) -> io::Result<()> {
-    writeln!(out, "{}", style.paint(DIM, &text::shorten(&text::one_line(&page.headline()), style.width)))?;
-    if let Some(lead) = page.lead.filter(|lead| !lead.verdict.is_empty()) {
-        write_wrapped(&lead.verdict, "", BOLD, style, &mut out)?;
+    writeln!(out, "{}", style.paint(DIM, &page.headline_within(style.width)))?;
+    if let Some(takeaway) = page.takeaway() {
+        write_wrapped(&text::one_line(takeaway), "", BOLD, style, &mut out)?;
     }
     for table in page.shown() {
         writeln!(out)?;
@@ -57,7 +57,7 @@ pub fn write(page: &Page<'_>, style: Style, mut out: impl Write) -> io::Result<(
 
 /// All that is wrong with the data, in prose.
 pub fn write_findings(page: &Page<'_>, style: Style, mut out: impl Write) -> io::Result<()> {
-    writeln!(out, "{}", style.paint(DIM, &text::shorten(&text::one_line(&page.headline()), style.width)))?;
+    writeln!(out, "{}", style.paint(DIM, &page.headline_within(style.width)))?;
     let verdict = page.verdict().unwrap_or_else(|| "nothing to report".to_owned());
     writeln!(out, "\n{}", style.paint(BOLD, &format!("Quality of the data: {verdict}")))?;
     for finding in page.findings() {
@@ -214,6 +214,7 @@ mod tests {
             tables: &tables,
             figures: &[],
             lead: None,
+            sentence: None,
         };
         let mut out = Vec::new();
         write(&page, Style { width, color, pictures: true }, &mut out).unwrap();
@@ -249,6 +250,29 @@ mod tests {
     }
 
     #[test]
+    fn texts_share_the_room_and_stay_in_one_row() {
+        let rows = [1_i64, 2];
+        let table = Table::of("ops", "Operators", &rows)
+            .int("rank", Unit::None, "", |row| *row)
+            .text("op", "", |_| "aten::convolution_backward".repeat(2))
+            .int("sum", Unit::Count, "", |_| 1_000_000)
+            .text("kernels", "", |_| "sm90_xmma_gemm_bf16".repeat(5))
+            .text("advice", "", |_| "word ".repeat(30))
+            .build();
+        for width in [60, 80, 120] {
+            let mut out = Vec::new();
+            write_table(&table, Style { width, color: false, pictures: false }, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert!(text.lines().all(|line| text::width(line) <= width), "{text}");
+            let heads: Vec<&str> = text.lines().filter(|line| line.starts_with("rank")).collect();
+            assert_eq!(heads.len(), 1, "{text}");
+            assert!(heads[0].contains("kernels") && heads[0].contains("advice"), "{text}");
+            // Prose is never cut.
+            assert_eq!(text.matches("word").count(), 60, "{text}");
+        }
+    }
+
+    #[test]
     fn colors_only_if_asked_for() {
         assert!(!drawn(80, false).contains('\u{1b}'));
         assert!(drawn(80, true).contains("\u{1b}[33mwarning: rank 1"));
@@ -266,6 +290,7 @@ mod tests {
             tables: &tables,
             figures: &[],
             lead: None,
+            sentence: None,
         };
         let mut out = Vec::new();
         crate::html::write(&page, &mut out).unwrap();

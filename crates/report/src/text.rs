@@ -150,6 +150,20 @@ pub(crate) fn shorten(text: &str, most: usize) -> String {
     format!("{start}…{end}")
 }
 
+/// Shortens at the front: of a path the end says most.
+pub(crate) fn shorten_path(path: &str, most: usize) -> String {
+    if width(path) <= most {
+        return path.to_owned();
+    }
+    let mut used = 1;
+    let fits = |c: &char| {
+        used += char_width(*c);
+        used <= most
+    };
+    let end: Vec<char> = path.chars().rev().take_while(fits).collect();
+    std::iter::once('…').chain(end.into_iter().rev()).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -158,6 +172,8 @@ mod tests {
     fn long_names_keep_both_ends() {
         assert_eq!(shorten("void gemm_kernel<float, 128>", 11), "void … 128>");
         assert_eq!(shorten("short", 11), "short");
+        assert_eq!(shorten_path("/data/run/rank0.json", 11), "…rank0.json");
+        assert_eq!(shorten_path("rank0.json", 11), "rank0.json");
         assert!(width(&shorten("カーネルの名前です", 7)) <= 7);
     }
 

@@ -68,12 +68,24 @@ pub struct Table {
     pub name: &'static str,
     pub title: String,
     pub columns: Vec<Column>,
+    /// Says again what another table says, for programs.
+    #[serde(skip)]
+    pub for_files: bool,
 }
 
 impl Table {
     /// Describes rows by one closure per column.
     pub fn of<'r, R>(name: &'static str, title: impl Into<String>, rows: &'r [R]) -> TableBuilder<'r, R> {
-        TableBuilder { table: Table { name, title: title.into(), columns: Vec::new() }, rows }
+        TableBuilder {
+            table: Table { name, title: title.into(), columns: Vec::new(), for_files: false },
+            rows,
+        }
+    }
+
+    /// Not drawn beside others, but in files and on demand.
+    #[must_use]
+    pub fn for_files(self) -> Table {
+        Table { for_files: true, ..self }
     }
 
     pub fn rows(&self) -> usize {
@@ -160,6 +172,11 @@ impl<'r, R> TableBuilder<'r, R> {
 /// An answer that can be shown as tables.
 pub trait Tabular {
     fn tables(&self) -> Vec<Table>;
+
+    /// What to take away, where an answer can say so.
+    fn sentence(&self) -> Option<&str> {
+        None
+    }
 }
 
 #[cfg(test)]

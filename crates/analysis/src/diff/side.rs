@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use gpuscope_trace::{Ns, View};
 use serde::Serialize;
 
-use super::{Total, Totals, totals};
+use super::recorded::Recorded;
+use super::{DiffAnswer, DiffRow, HostRow, Place, Total, Totals, totals};
 use crate::gate::{Measure, Metric};
 use crate::median::median_of;
+use crate::stacks::from_run_to_run;
 use crate::{Bandwidth, Breakdown, Question};
 
 /// The figures that a run is judged by: of one rank, or the median over ranks.
@@ -77,13 +79,14 @@ impl Summary {
 }
 
 /// What one rank brings to a comparison.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct RankSide {
     pub rank: u32,
     pub totals: Totals,
     pub summary: Summary,
     /// Period of each step, by number; none for the first.
     pub steps: BTreeMap<i64, Option<Ns>>,
+    pub recorded: Recorded,
 }
 
 impl RankSide {
@@ -106,16 +109,18 @@ impl RankSide {
         };
         let steps = breakdown.steps.iter().chain(&breakdown.inferred_steps);
         let steps = steps.map(|step| (step.step, step.period_ns)).collect();
-        RankSide { rank, totals: totals(view), summary, steps }
+        let recorded = Recorded::of(view, &breakdown);
+        RankSide { rank, totals: totals(view), summary, steps, recorded }
     }
 }
 
 /// One side of a comparison.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Side {
     pub totals: Totals,
     pub summary: Summary,
     pub steps: BTreeMap<i64, Option<Ns>>,
+    pub recorded: Recorded,
 }
 
 impl Side {
@@ -123,15 +128,15 @@ impl Side {
     pub fn run(ranks: &[RankSide]) -> Side {
         let mut all = Totals::new();
         for (key, total) in ranks.iter().flat_map(|rank| &rank.totals) {
-            let sum = all.entry(key.clone()).or_default();
-            sum.count += total.count;
-            sum.sum_ns += total.sum_ns;
+            all.entry(key.clone()).or_default().add(*total);
         }
-        Side { totals: all, ..Side::figures(ranks.iter()) }
+        let recorded = Recorded::all(ranks.iter().map(|rank| &rank.recorded));
+        Side { totals: all, recorded, ..Side::figures(ranks.iter()) }
     }
 
     pub fn rank(rank: &RankSide) -> Side {
-        Side { totals: rank.totals.clone(), summary: rank.summary.clone(), steps: rank.steps.clone() }
+        let RankSide { totals, summary, steps, recorded, .. } = rank.clone();
+        Side { totals, summary, steps, recorded }
     }
 
     /// The median over all ranks but one, of every event and every figure by itself.
@@ -146,10 +151,12 @@ impl Side {
             let total = Total {
                 count: of(|total| total.count as i64) as u64,
                 sum_ns: Ns(of(|total| total.sum_ns.0)),
+                own_ns: Ns(of(|total| total.own_ns.0)),
             };
             (key.clone(), total)
         });
-        Side { totals: totals.collect(), ..Side::figures(others.iter().copied()) }
+        let recorded = Recorded::median(others.iter().map(|rank| &rank.recorded));
+        Side { totals: totals.collect(), recorded, ..Side::figures(others.iter().copied()) }
     }
 
     fn figures<'r>(ranks: impl Iterator<Item = &'r RankSide>) -> Side {
@@ -162,7 +169,7 @@ impl Side {
             }
         }
         let steps = steps.into_iter().map(|(step, periods)| (step, median_of(periods).map(Ns))).collect();
-        Side { totals: Totals::new(), summary: Summary::median(&summaries), steps }
+        Side { summary: Summary::median(&summaries), steps, ..Side::default() }
     }
 }
 
@@ -194,4 +201,25 @@ pub(super) fn steps(a: &Side, b: &Side) -> Vec<StepRow> {
         StepRow { a_step, b_step, a_period_ns, b_period_ns, delta_ns }
     };
     pairs.into_iter().map(row).collect()
+}
+
+/// What the host did, by names that are the same from run to run.
+pub(super) fn host(a: &Side, b: &Side) -> Vec<HostRow> {
+    let rows = DiffAnswer::rows(&plain_host(&a.totals), &plain_host(&b.totals));
+    let own = |row: DiffRow| {
+        let (a_own_ns, b_own_ns) = (row.a.own_ns, row.b.own_ns);
+        HostRow { a_own_ns, b_own_ns, own_delta_ns: b_own_ns - a_own_ns, row }
+    };
+    let mut rows: Vec<HostRow> = rows.into_iter().map(own).collect();
+    // Stable, so that equal ones stay by the change of their whole time.
+    rows.sort_by_key(|row| std::cmp::Reverse(row.own_delta_ns.0.unsigned_abs()));
+    rows
+}
+
+fn plain_host(totals: &Totals) -> Totals {
+    let mut plain = Totals::new();
+    for ((name, place), total) in totals.iter().filter(|((_, place), _)| *place == Place::Cpu) {
+        plain.entry((from_run_to_run(name).into_owned(), *place)).or_default().add(*total);
+    }
+    plain
 }

@@ -1,9 +1,12 @@
 //! The tables of `diff --tree`.
 
 use gpuscope_table::{Table, Tabular, Unit};
+use gpuscope_trace::Ns;
 
 use super::{OperatorChange, Part, PathChange, TreeDiffAnswer, WHOLE};
+use crate::text::time;
 
+const OF_CHANGE: &str = "Of the change of the whole; of the larger whole if that did not change";
 const WHY: &str = "More or less to do, done at another speed, or by other kernels";
 
 impl Tabular for TreeDiffAnswer {
@@ -14,9 +17,10 @@ impl Tabular for TreeDiffAnswer {
             .int("b_ns", Unit::Ns, "In B", |w| w.1.0)
             .int("delta_ns", Unit::Ns, "B less A", |w| w.2.0)
             .build();
-        let rows = Table::of("rows", "Where the change comes from, B less A", &self.rows)
+        let base = self.base();
+        let rows = Table::of("rows", format!("Where the change comes from, B less A; {base}"), &self.rows)
             .int("delta_ns", Unit::Ns, "GPU time of B less that of A", |r| r.delta_ns.0)
-            .float("change_pct", Unit::Percent, "Of the change of the whole", |r| r.change_pct)
+            .float("of_change_pct", Unit::Percent, OF_CHANGE, |r| r.change_pct)
             .int("a_ns", Unit::Ns, "GPU time in A", |r| r.a.gpu_ns.0)
             .int("b_ns", Unit::Ns, "GPU time in B", |r| r.b.gpu_ns.0)
             .int("a_count", Unit::Count, "GPU events in A", |r| r.a.count as i64)
@@ -40,14 +44,25 @@ impl Tabular for TreeDiffAnswer {
             .text("name", "A kernel, or a call that only this run has", |p| p.2.name.clone())
             .text("path", "Modules, operators and arguments, from the inside out", |p| inside_out(&p.0.path))
             .build();
-        vec![whole, operators(&self.operators), rows, parts]
+        vec![whole, operators(&self.operators, &base), rows, parts]
     }
 }
 
-fn operators(operators: &[OperatorChange]) -> Table {
-    Table::of("operators", "What changed, wherever in the model it is, B less A", operators)
+impl TreeDiffAnswer {
+    /// What the per cent of rows are of.
+    fn base(&self) -> String {
+        match self.delta_ns {
+            Ns::ZERO => format!("% of the GPU time, {}", time(self.a_ns.max(self.b_ns))),
+            delta => format!("% of the whole change, {}", time(delta)),
+        }
+    }
+}
+
+fn operators(operators: &[OperatorChange], base: &str) -> Table {
+    let title = format!("What changed, wherever in the model it is, B less A; {base}");
+    Table::of("operators", title, operators)
         .int("delta_ns", Unit::Ns, "GPU time of B less that of A", |o| o.delta_ns.0)
-        .float("change_pct", Unit::Percent, "Of the change of the whole", |o| o.change_pct)
+        .float("of_change_pct", Unit::Percent, OF_CHANGE, |o| o.change_pct)
         .int("a_ns", Unit::Ns, "GPU time in A", |o| o.a_ns.0)
         .int("b_ns", Unit::Ns, "GPU time in B", |o| o.b_ns.0)
         .int("a_count", Unit::Count, "GPU events in A", |o| o.a_count as i64)

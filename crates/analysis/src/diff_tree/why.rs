@@ -1,6 +1,5 @@
 //! Why the GPU time of a row changed, as far as two sums tell.
 
-use gpuscope_trace::Ns;
 use serde::Serialize;
 
 use super::PathSide;
@@ -41,18 +40,25 @@ impl Why {
     }
 
     pub(super) fn between(a: &PathSide, b: &PathSide) -> Why {
-        let (was, is) = (a.gpu_ns.as_f64(), b.gpu_ns.as_f64());
+        Why::between_per(a, b, [1, 1])
+    }
+
+    /// Where each side is so many times a thing that is compared, such as a step.
+    pub(crate) fn between_per(a: &PathSide, b: &PathSide, per: [u64; 2]) -> Why {
+        let [a_per, b_per] = per.map(|times| times.max(1) as f64);
+        let (was, is) = (a.gpu_ns.as_f64() / a_per, b.gpu_ns.as_f64() / b_per);
         let (work, more, less) = match (a.gflops, b.gflops) {
             (Some(a), Some(b)) => (b / a, Why::MoreWork, Why::LessWork),
             _ => (b.count as f64 / a.count as f64, Why::MoreEvents, Why::FewerEvents),
         };
+        let work = work * a_per / b_per;
         // What B would have taken for its work at the speed of A.
         let at_speed_of_a = was * work;
         let (by_work, by_speed) = (at_speed_of_a - was, is - at_speed_of_a);
         match () {
             () if b.count == 0 => Why::OnlyA,
             () if a.count == 0 => Why::OnlyB,
-            () if is_about(a.gpu_ns, b.gpu_ns) => Why::Same,
+            () if is_about(was, is) => Why::Same,
             () if by_work.abs() > by_speed.abs() && by_work > 0.0 => more,
             () if by_work.abs() > by_speed.abs() => less,
             () if is_missing(a, b) || is_missing(b, a) => Why::OtherKernels,
@@ -62,9 +68,8 @@ impl Why {
     }
 }
 
-fn is_about(a: Ns, b: Ns) -> bool {
-    let (a, b) = (i128::from(a.0), i128::from(b.0));
-    100 * (a - b).abs() <= a.max(b)
+fn is_about(a: f64, b: f64) -> bool {
+    100.0 * (a - b).abs() <= a.max(b)
 }
 
 /// Whether what took most of the time on one side is not on the other.
@@ -74,6 +79,8 @@ fn is_missing(of: &PathSide, from: &PathSide) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use gpuscope_trace::Ns;
+
     use super::super::Part;
     use super::*;
 

@@ -17,18 +17,36 @@ pub(crate) fn plain_name(kind: NodeKind, name: &str, with_lines: bool) -> Cow<'_
     }
 }
 
+/// A host event's name without what changes from run to run, whatever sort of event it is.
+pub(crate) fn from_run_to_run(name: &str) -> Cow<'_, str> {
+    match plain_name(NodeKind::Annotation, name, false) {
+        Cow::Borrowed(same) if same == name => plain_name(NodeKind::Frame, name, false),
+        plain => plain,
+    }
+}
+
+/// `torch/nn/linear.py(125): forward` and `<frozen importlib>(241): load` without the number.
 fn without_line(name: &str) -> Option<Cow<'_, str>> {
-    let (file, rest) = name.split_once(".py(")?;
+    let is_line = |(at, _): &(usize, &str)| {
+        let rest = name[at + 1..].trim_start_matches(|c: char| c.is_ascii_digit());
+        rest.len() < name.len() - at - 1 && rest.starts_with("): ")
+    };
+    let (at, _) = name.match_indices('(').find(is_line)?;
+    let (file, function) = (&name[..at], name[at..].split_once("): ")?.1);
     let file = file.rsplit_once("-packages/").map_or(file, |(_, file)| file);
-    let function = rest.split_once(": ").map_or(rest, |(_, function)| function);
-    Some(Cow::Owned(format!("{file}.py: {function}")))
+    Some(Cow::Owned(format!("{file}: {}", without_address(function))))
 }
 
 /// `<built-in method run_backward of torch._C._EngineBase object at 0x7f4f85497ec0>`
 fn without_address(name: &str) -> Cow<'_, str> {
-    let Some((before, after)) = name.split_once(" at 0x") else { return Cow::Borrowed(name) };
-    let rest = after.trim_start_matches(|c: char| c.is_ascii_hexdigit());
-    Cow::Owned(format!("{before}{rest}"))
+    const AT: &str = " at 0x";
+    let mut parts = name.split(AT);
+    let first = parts.next().unwrap_or_default();
+    if first.len() == name.len() {
+        return Cow::Borrowed(name);
+    }
+    let rest = parts.map(|part| part.trim_start_matches(|c: char| c.is_ascii_hexdigit()));
+    Cow::Owned(std::iter::once(first).chain(rest).collect())
 }
 
 /// `thread 4100 (python3)` is `python3`, whatever its number.
@@ -61,6 +79,15 @@ mod tests {
             plain(NodeKind::Frame, "<built-in method run of torch._C.X object at 0x7f4f85497ec0>"),
             "<built-in method run of torch._C.X object>"
         );
+        assert_eq!(
+            plain(NodeKind::Frame, "<frozen importlib._bootstrap>(241): f"),
+            "<frozen importlib._bootstrap>: f"
+        );
+        assert_eq!(plain(NodeKind::Frame, "a.py(12): <f at 0x1f of g at 0x2f>"), "a.py: <f of g>");
+        assert_eq!(plain(NodeKind::Frame, "f(x)"), "f(x)");
+        assert_eq!(from_run_to_run("ProfilerStep#12"), "ProfilerStep");
+        assert_eq!(from_run_to_run("a.py(12): f"), "a.py: f");
+        assert_eq!(from_run_to_run("aten::mm"), "aten::mm");
         assert_eq!(plain(NodeKind::Operator, "aten::mm"), "aten::mm");
         assert_eq!(plain(NodeKind::Shapes, "[\n  [2, 3],\n  []]"), "[[2,3],[]]");
         assert_eq!(plain_name(NodeKind::Frame, "a.py(12): f", true), "a.py(12): f");

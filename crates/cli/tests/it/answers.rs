@@ -445,7 +445,7 @@ fn completions_are_printed() {
 }
 
 #[test]
-fn the_demo_finds_what_it_planted_in_a_screenful() {
+fn the_demo_finds_what_it_planted_on_a_page() {
     let folder = Folder::new();
     let terminal = gpuscope_cli::Terminal { width: 80, ..gpuscope_cli::Terminal::none() };
     let ran = folder.run_on(terminal, &["demo", "-o", "@demo"]);
@@ -453,7 +453,7 @@ fn the_demo_finds_what_it_planted_in_a_screenful() {
     insta::assert_snapshot!("demo", ran.out);
     assert!(ran.out.lines().all(|line| line.chars().count() <= 80), "{}", ran.out);
     let analysed = ran.out.lines().skip_while(|line| !line.starts_with("$ gpuscope analyze")).skip(1);
-    assert!(analysed.count() <= 24, "{}", ran.out);
+    assert!(analysed.count() <= 48, "{}", ran.out);
     assert!(folder.read("demo/report.html").contains("exposed_communication"));
 }
 

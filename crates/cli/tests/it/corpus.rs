@@ -68,6 +68,56 @@ fn products_in_tf32_stay_below_their_roof() {
 }
 
 #[test]
+fn a_comparison_begins_with_what_changed() {
+    let Some(corpus) = corpus() else { return };
+    let verdict = |more: &[&str]| {
+        let more: Vec<String> = more
+            .iter()
+            .map(|word| match corpus.join("traces").join(word) {
+                path if path.exists() => path.to_string_lossy().into_owned(),
+                _ => (*word).to_owned(),
+            })
+            .collect();
+        let arguments: Vec<&str> =
+            ["diff", "--json"].into_iter().chain(more.iter().map(String::as_str)).collect();
+        Folder::new().run(&arguments).json()["data"]["verdict"].as_str().unwrap().to_owned()
+    };
+    let (qwen, control) = ("h100_qwen.json.gz", "trace_diff_control.json.gz");
+    for (more, expected) in [
+        (
+            &["compare_base.json.gz", "compare_test.json.gz"][..],
+            "Step time 117 ms → 157 ms (+34 %), both on a GPU not named in the trace: GPU idle +40.3 ms; the GPU's \
+             work is the same.",
+        ),
+        (
+            &["mi300_timesformer.json.gz", "h100_timesformer.json.gz"],
+            "Step time 391 ms → 383 ms (−2.1 %), on AMD Instinct MI300X VF → NVIDIA H100 80GB HBM3: GPU idle −46.7 \
+             ms, computation +36.2 ms; GPU time of a step 120 ms → 158 ms (+32 %), 85 % of all changes, up or down, \
+             from aten::_softmax +26.9 ms (the same work, slower), aten::copy_ +4.70 ms (the same number of kernels, \
+             slower), aten::mul +4.53 ms (the same work, slower), aten::addmm −4.24 ms (the same work, faster).",
+        ),
+        (
+            &["nccl_4ranks/rank0_trace.json", "nccl_4ranks/rank3_trace.json"],
+            "GPU time 67.4 ms → 70.8 ms (+5.0 %), both on a GPU not named in the trace; 100 % of that change from \
+             ncclDevKernel_Generic +3.34 ms (the same number of kernels, slower).",
+        ),
+        (
+            &["nccl_4ranks", "--rank", "3", "--against", "median"],
+            "GPU time 69.9 ms → 70.8 ms (+1.3 %), both on a GPU not named in the trace; 99 % of that change from \
+             ncclDevKernel_Generic +864 µs (the same number of kernels, slower).",
+        ),
+        (
+            &[control, qwen],
+            "Hardly comparable: only 16 % of the operators are in both runs, and kernels of the same name take 0 % of \
+             the GPU time; step time 76.8 ms → 49.4 ms (−36 %), on NVIDIA A100-PG509-200 → NVIDIA H100 80GB HBM3.",
+        ),
+        (&[qwen, qwen], "No difference: step time 49.4 ms on both sides, both on NVIDIA H100 80GB HBM3."),
+    ] {
+        assert_eq!(verdict(more), expected);
+    }
+}
+
+#[test]
 fn counters_are_those_of_the_reference() {
     let Some(corpus) = corpus() else { return };
     let text = std::fs::read_to_string(corpus.join("oracle/cupti_a100/counters.json")).unwrap();

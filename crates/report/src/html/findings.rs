@@ -193,8 +193,15 @@ mod tests {
         };
         let tables = [table];
         let inputs = paths.iter().map(input).collect();
-        let page =
-            Page { command: "analyze", inputs, quality: &[], tables: &tables, figures: &[], lead: None };
+        let page = Page {
+            command: "analyze",
+            inputs,
+            quality: &[],
+            tables: &tables,
+            figures: &[],
+            lead: None,
+            sentence: None,
+        };
         let mut out = Vec::new();
         crate::html::write(&page, &mut out).unwrap();
         String::from_utf8(out).unwrap()

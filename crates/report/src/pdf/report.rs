@@ -23,8 +23,8 @@ pub(super) fn page(page: &Page<'_>) -> Sheets {
     let mut sheets = Sheets::new();
     sheets.heading(&format!("gpuscope {}", page.command), TITLE);
     sheets.paragraph(&page.headline(), Style::SOFT);
-    if let Some(lead) = page.lead.filter(|lead| !lead.verdict.is_empty()) {
-        sheets.paragraph(&lead.verdict, Style::STRONG);
+    if let Some(takeaway) = page.takeaway() {
+        sheets.paragraph(&text::one_line(takeaway), Style::STRONG);
     }
     for figure in on_paper(page.figures) {
         sheets.figure(figure);

@@ -146,7 +146,15 @@ fn page<'a>(tables: &'a [Table], figures: &'a [Figure]) -> Page<'a> {
         events: 10,
         bytes: 10,
     };
-    Page { command: "kernels", inputs: vec![input], quality: &[], tables, figures, lead: None }
+    Page {
+        command: "kernels",
+        inputs: vec![input],
+        quality: &[],
+        tables,
+        figures,
+        lead: None,
+        sentence: None,
+    }
 }
 
 /// How far a mark reaches: left, top, right, bottom.

@@ -12,6 +12,7 @@
 mod causes;
 mod communication;
 mod drift;
+mod efficiency;
 mod lead;
 pub(crate) mod marks;
 mod memory;
@@ -148,6 +149,7 @@ const RULES: &[Rule] = &[
     work::unpinned_copies,
     work::low_occupancy,
     work::recomputation,
+    efficiency::cheaper_work,
     memory::near_limit,
     memory::fragmented,
     drift::slower_over_time,

@@ -18,7 +18,6 @@ pub mod diff_tree;
 mod doing;
 pub mod dossier;
 mod durations;
-#[allow(dead_code, reason = "the findings do not ask for it yet")]
 mod efficiency;
 mod engine;
 mod few_ranks;

@@ -8,8 +8,8 @@ mod steps;
 use gpuscope_trace::{Interval, Kind, Ns, Row, View};
 
 use crate::graph::{
-    Alone, Coupled, Graph, Marks, RankGraph, Replayed, Scenario, Spent, What, Why, Window, host_alone, replay,
-    walk,
+    Alone, Coupled, Graph, Marks, RankGraph, Replayed, Scenario, Spent, What, Why, Window, host_alone,
+    replay, walk,
 };
 use crate::median::median;
 use crate::{Breakdown, Question};
@@ -151,6 +151,7 @@ impl JobModel {
     }
 
     pub(crate) fn step_time(&self, scenario: &Scenario) -> Ns {
+        let scenario = &*scenario.spread_out(&self.coupled);
         median(self.step_times(&replay(&self.coupled, scenario), scenario)).unwrap_or_default()
     }
 
@@ -204,7 +205,9 @@ fn shares(coupled: &Coupled, graph: u32) -> Shares {
             (Spent::Running, Some(What::Gpu(_))) => &mut shares.computation,
             (Spent::Running | Spent::Before(Why::Thread | Why::Handover), _) => &mut shares.host,
             (Spent::Before(Why::Launch | Why::Stream), _) => &mut shares.launching,
-            (Spent::Before(Why::Event | Why::Synchronisation | Why::FullQueue), _) => &mut shares.synchronisation,
+            (Spent::Before(Why::Event | Why::Synchronisation | Why::FullQueue), _) => {
+                &mut shares.synchronisation
+            }
             (Spent::Unknown, _) => &mut shares.unknown,
         } += stretch.time.len();
     }

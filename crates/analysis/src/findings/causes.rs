@@ -259,7 +259,8 @@ fn operators_are_slower(facts: &Facts<'_>) -> bool {
     let of_graph = |graph: &Graph| {
         let parts = graph.host_parts.iter().filter(|part| part.mark == bit);
         let host: Ns = parts.map(|part| part.time).sum();
-        let own = |node: &&crate::graph::Node| matches!(node.what, What::Gpu(kind) if kind != Kind::Communication);
+        let own =
+            |node: &&crate::graph::Node| matches!(node.what, What::Gpu(kind) if kind != Kind::Communication);
         let gpu: Ns = graph.nodes.iter().filter(own).map(|node| node.end - node.start).sum();
         host > gpu
     };

@@ -110,8 +110,7 @@ fn finding(facts: &Facts<'_>, slower: &[Slowdown], at_once: bool) -> Option<Find
             "look for growing inputs, heat, or memory that fragments; compare an early and a late step with diff",
         )
     };
-    let finding =
-        Finding::new(id, title, advice, format!("gpuscope breakdown{}", rank_flag(&ranks)));
+    let finding = Finding::new(id, title, advice, format!("gpuscope breakdown{}", rank_flag(&ranks)));
     let claim = [("slower_pct", percent.round() as i64), ("ranks", ranks.len() as i64)];
     let evidence = Evidence {
         step: step.and_then(|step| facts.model.ranks[worst.place].steps.number(step as usize)),

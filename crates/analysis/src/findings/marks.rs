@@ -6,7 +6,8 @@ use gpuscope_trace::{Arg, Bitmap, Kind, Ns, Row, StrId, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::lead;
-use crate::graph::{Hold, Marks, Node, What};
+use crate::efficiency::{self, Opportunity};
+use crate::graph::{Hold, Marks, Node, NodeId, What};
 use crate::idle::{Cause, Causes};
 use crate::model::{JobModel, RankModel};
 use crate::phases::recomputed;
@@ -51,6 +52,17 @@ pub(crate) struct RankMarks {
     pub fill: f64,
     /// What the launching thread did before the GPU's first work, by name with all inside: the most telling first.
     pub lead: Vec<(String, Ns)>,
+    /// What its GPU work could take less.
+    pub opportunities: Vec<RankOpportunity>,
+}
+
+/// An opportunity on the rank's graph.
+#[derive(Clone, Debug)]
+pub(crate) struct RankOpportunity {
+    pub found: Opportunity,
+    /// Nodes of GPU work, and of launches that would go away, with the share of their time that is left.
+    pub left: Vec<(NodeId, f32)>,
+    pub time: Ns,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -76,9 +88,33 @@ pub(crate) fn model(rank: u32, view: View<'_>) -> Option<(RankModel, RankMarks)>
     let group = |view: View<'_>, row: Row, kind: Kind| marker.group(view, row, kind);
     let host = |_: View<'_>, row: Row| marker.host(row);
     let mut model = RankModel::new(rank, view, &Marks { gpu: &gpu, group: &group, host: Some(&host) })?;
-    let marks = RankMarks::of(rank, view, &model);
+    let mut marks = RankMarks::of(rank, view, &model);
+    marks.opportunities = opportunities(view, &model);
     model.groups = marker.groups.take().into_labels();
     Some((model, marks))
+}
+
+fn opportunities(view: View<'_>, model: &RankModel) -> Vec<RankOpportunity> {
+    let found = efficiency::opportunities(view);
+    let Some(graph) = model.graph().filter(|_| !found.is_empty()) else { return Vec::new() };
+    let mut node_of = vec![NodeId::MAX; view.trace.len()];
+    for (id, node) in (0..).zip(&graph.nodes) {
+        if matches!(node.what, What::Gpu(_) | What::Call) && node.hold != Hold::Whole {
+            node_of[node.row as usize] = id;
+        }
+    }
+    let node = |row: Row| Some(node_of[row as usize]).filter(|id| *id != NodeId::MAX);
+    let on_graph = |mut found: Opportunity| {
+        let events = std::mem::take(&mut found.events);
+        let launches = std::mem::take(&mut found.removed_launches);
+        let work = events.iter().filter_map(|(row, left)| Some((node(*row)?, *left)));
+        let mut left: Vec<(NodeId, f32)> = work.collect();
+        let time = left.iter().map(|(id, _)| &graph.nodes[*id as usize]).map(|node| node.end - node.start);
+        let time = time.sum();
+        left.extend(launches.iter().filter_map(|row| Some((node(*row)?, 0.0))));
+        RankOpportunity { found, left, time }
+    };
+    found.into_iter().map(on_graph).collect()
 }
 
 struct Marker<'a> {
@@ -226,9 +262,9 @@ fn in_a_row(view: View<'_>, mut calls: Vec<Row>) -> FxHashMap<Row, Ns> {
         let apart = view.trace.start(call).zip(end).map(|(start, end)| start - end);
         thread(before) == thread(call) && apart.is_some_and(|apart| apart <= NEXT_LAUNCH)
     };
-    let triples = calls.array_windows().filter(|[before, call, next]| {
-        soon_after(*before, *call) && thread(*call) == thread(*next)
-    });
+    let triples = calls
+        .array_windows()
+        .filter(|[before, call, next]| soon_after(*before, *call) && thread(*call) == thread(*next));
     triples.filter_map(|[_, call, next]| Some((*call, view.trace.start(*next)?))).collect()
 }
 
@@ -306,6 +342,7 @@ impl RankMarks {
             waits: waits.named(&model.names),
             groups: groups.named(&model.names),
             fill: if weight > 0.0 { filled / weight } else { 1.0 },
+            opportunities: Vec::new(),
             lead: lead::of(view, nodes, model.graph().map(|graph| graph.span.start)),
         }
     }

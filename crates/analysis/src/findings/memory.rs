@@ -67,10 +67,7 @@ pub(super) fn fragmented(facts: &Facts<'_>) -> Vec<Finding> {
         "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; keep sizes the same from step to step",
         format!("gpuscope memory{}", rank_flag(&[worst.rank])),
     );
-    let finding = finding
-        .claiming(claim(worst))
-        .shown_by(evidence(worst))
-        .trusted(Confidence::Medium, None);
+    let finding = finding.claiming(claim(worst)).shown_by(evidence(worst)).trusted(Confidence::Medium, None);
     // What fragmentation costs is the allocator's giving back and asking again.
     let mut without = Scenario::scaling(marks::ALLOCATOR, 0.0);
     without.not_awaited = marks::ALLOCATOR;

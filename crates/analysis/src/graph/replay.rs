@@ -1,5 +1,6 @@
 //! The same graph, re-timed: when would everything have happened if some of it had taken another time?
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -29,6 +30,8 @@ pub(crate) struct Scenario {
     /// For each graph and node of it; empty for no change. A return with 0 waits for nothing, and a launch with 0 is
     /// gone, with what its thread did since the one before.
     pub node_factors: Vec<Vec<f32>>,
+    /// The same for a few nodes: graph, node and factor.
+    pub few_factors: Vec<(u32, NodeId, f32)>,
     /// For each graph, what its threads' own work is multiplied with; empty for no change.
     pub host_factors: Vec<f64>,
     pub no_launch_overhead: bool,
@@ -78,7 +81,25 @@ impl Scenario {
 
     /// Whether something no longer waits for what it waited for.
     pub(crate) fn lifts_waits(&self) -> bool {
-        self.no_sync || self.not_awaited != 0 || self.hidden != 0 || self.groups.iter().any(|group| group.hidden)
+        self.no_sync
+            || self.not_awaited != 0
+            || self.hidden != 0
+            || self.groups.iter().any(|group| group.hidden)
+    }
+
+    /// With the factors of a few nodes among those of all, for a replay.
+    pub(crate) fn spread_out(&self, coupled: &Coupled) -> Cow<'_, Scenario> {
+        if self.few_factors.is_empty() {
+            return Cow::Borrowed(self);
+        }
+        let mut scenario = self.clone();
+        scenario.node_factors.resize(coupled.graphs.len(), Vec::new());
+        for (graph, node, factor) in std::mem::take(&mut scenario.few_factors) {
+            let factors = &mut scenario.node_factors[graph as usize];
+            factors.resize(coupled.graphs[graph as usize].nodes.len(), 1.0);
+            factors[node as usize] *= factor;
+        }
+        Cow::Owned(scenario)
     }
 
     /// Both at once.
@@ -92,6 +113,7 @@ impl Scenario {
         for (own, others) in self.node_factors.iter_mut().zip(&other.node_factors) {
             multiply(own, others, 1.0);
         }
+        self.few_factors.extend_from_slice(&other.few_factors);
         self.no_launch_overhead |= other.no_launch_overhead;
         self.no_sync |= other.no_sync;
         self.no_delays |= other.no_delays;

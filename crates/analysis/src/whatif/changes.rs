@@ -37,7 +37,8 @@ impl Changes {
             by_name.of(view, view.trace.name_id(row)) | self.hidden(view, row, kind)
         };
         let host = |view: View<'_>, row: Row| by_name.around(view, row);
-        let marks = Marks { gpu: &gpu, group: &|_, _, _| 0, host: (!self.scales.is_empty()).then_some(&host) };
+        let marks =
+            Marks { gpu: &gpu, group: &|_, _, _| 0, host: (!self.scales.is_empty()).then_some(&host) };
         RankModel::new(rank, view, &marks)
     }
 

@@ -29,6 +29,7 @@ use gpuscope_trace::{Ns, StepOrigin, View};
 use serde::Serialize;
 
 use crate::Question;
+use crate::idle::Unrecorded;
 use crate::step_time::{StepTime, step_time};
 use scopes::Scopes;
 
@@ -73,6 +74,8 @@ pub struct StepTimes {
 pub struct RankBreakdown {
     pub rank: u32,
     pub total: Times,
+    /// Of the total's idle time, that in which work from before the recording still ran.
+    pub unrecorded_ns: Ns,
     pub devices: Vec<DeviceTimes>,
     /// The recorded steps, or those of the user's marker.
     pub steps: Vec<StepTimes>,
@@ -119,7 +122,8 @@ impl Question for Breakdown {
             StepOrigin::Inferred => (Vec::new(), rows),
         };
         let step_time_ns = step_time.as_ref().map(|time| time.ns);
-        RankBreakdown { rank, total, devices, steps, inferred_steps, step_time_ns, step_time }
+        let unrecorded_ns = Unrecorded::time(view);
+        RankBreakdown { rank, total, unrecorded_ns, devices, steps, inferred_steps, step_time_ns, step_time }
     }
 
     fn merge(&self, locals: Vec<RankBreakdown>) -> BreakdownAnswer {

@@ -81,6 +81,7 @@ fn why_idle(idle: &IdleAnswer) -> String {
         ),
         (sum(|device| device.queued_ns), "work was launched but waited, for events or for work not recorded"),
         (sum(|device| device.launch_ns), "work was launched but had not arrived yet"),
+        (sum(|device| device.in_call_ns), "the launch calls themselves take that long"),
     ];
     let host = sum(|device| device.host_ns);
     match reasons.into_iter().max_by_key(|(time, _)| *time).filter(|(time, _)| *time > host) {

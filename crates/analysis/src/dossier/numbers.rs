@@ -91,12 +91,13 @@ fn exposed(ranks: &[RankBreakdown], steps: &[StepTimes]) -> KeyNumber {
 }
 
 /// What shares of a rank's time are of: from its first to its last GPU event, or all of the only step that there is, with
-/// what lies before and after its GPU work.
+/// what lies before and after its GPU work. Time that older work filled, which was not recorded, is left out.
 fn whole(rank: &RankBreakdown) -> Ns {
-    match steps_of(rank) {
+    let whole = match steps_of(rank) {
         [only] => only.window_ns.max(rank.total.total_ns),
         _ => rank.total.total_ns,
-    }
+    };
+    whole - rank.unrecorded_ns
 }
 
 /// A part of the GPUs' time.

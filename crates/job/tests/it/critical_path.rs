@@ -1,14 +1,12 @@
 //! The critical path leads through what was planted, over all ranks and clocks, and leaves no nanosecond out.
 
-use std::path::{Path, PathBuf};
-
+use gpuscope_analysis::CriticalPath;
 use gpuscope_analysis::critical_path::{Bound, CriticalPathAnswer, WindowOf};
-use gpuscope_analysis::{CriticalPath, Question};
-use gpuscope_job::{JobOptions, Run};
 use gpuscope_testkit::{Extent, Fault, Plan, StallCause};
 use gpuscope_trace::{Code, Ns, Quality};
 
 use crate::answers::ask;
+use crate::corpus::{ask_trace, traces};
 use crate::plans::{mixtures, plans};
 
 fn path(plan: &Plan) -> (CriticalPathAnswer, Vec<Quality>) {
@@ -157,23 +155,9 @@ fn the_path_of_a_pipeline_leads_through_its_stages() {
     assert!(share(&answer, |bound| bound == Bound::Unknown) < 0.1, "{:?}", answer.makespan_by);
 }
 
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn corpus() -> Option<PathBuf> {
-    let corpus = std::env::var_os("GPUSCOPE_CORPUS");
-    if corpus.is_none() {
-        eprintln!("skipped: GPUSCOPE_CORPUS is not set, so no real trace is read");
-    }
-    corpus.map(|corpus| PathBuf::from(corpus).join("traces"))
-}
-
-fn ask_trace<Q: Question>(trace: &Path, question: &Q) -> Q::Answer {
-    let run = Run::open(&[trace.to_string_lossy().into_owned()], JobOptions::default()).expect("a trace");
-    run.ask(question).expect("an answer").answer
-}
-
 #[test]
 fn real_traces_of_all_makers_are_covered() {
-    let Some(traces) = corpus() else { return };
+    let Some(traces) = traces() else { return };
     let names = [
         "amd_mi250.json.gz",
         "mi300_timesformer.json.gz",

@@ -213,3 +213,34 @@ fn few_small_kernels_after_a_long_pause_are_not_to_blame() {
         "{verdict}"
     );
 }
+
+#[test]
+fn two_inputs_of_one_rank_are_answered_and_said_so() {
+    let folder = Folder::new();
+    folder
+        .write("a.json", rank(0).to_json())
+        .write("b.json", rank(0).to_json())
+        .write("c.json", rank(1).to_json());
+    let questions: [&[&str]; 9] = [
+        &["analyze"],
+        &["breakdown"],
+        &["idle"],
+        &["collectives"],
+        &["stragglers"],
+        &["critical-path"],
+        &["whatif", "--no-launch-overhead"],
+        &["hta"],
+        &["timeline"],
+    ];
+    for question in questions {
+        let inputs = ["@a.json", "@b.json", "@c.json", "--json"];
+        let ran = folder.run(&[question, &inputs[..]].concat());
+        assert!(ran.codes().contains(&"duplicate_rank".to_owned()), "{question:?}: {:?}", ran.codes());
+        if question[0] == "breakdown" {
+            assert_eq!(ran.ranks(), [0, 0, 1]);
+        }
+    }
+    // A report draws every input.
+    let ran = folder.run(&["analyze", "@a.json", "@b.json", "@c.json", "-o", "@report.html"]);
+    assert_eq!((ran.exit, &*ran.err), (0, ""));
+}

@@ -18,6 +18,8 @@ pub struct Summary {
     pub course: Vec<f64>,
     /// Shares of a whole in per cent.
     pub bar: Vec<Share>,
+    /// In what ranks are unlike.
+    pub unlike: Option<String>,
     pub lists: Vec<List>,
     /// Lines at the end.
     pub closing: Vec<String>,
@@ -63,6 +65,9 @@ pub fn write(summary: &Summary, style: Style, mut out: impl Write) -> io::Result
         writeln!(out, "{}", legend(&summary.bar, width, style))?;
     } else if has_shares {
         writeln!(out, "{}", text::shorten(&shares(&summary.bar), width))?;
+    }
+    if let Some(unlike) = &summary.unlike {
+        writeln!(out, "{}", text::shorten(unlike, width))?;
     }
     for list in summary.lists.iter().filter(|list| !list.items.is_empty()) {
         write_list(list, width, style, &mut out)?;
@@ -206,6 +211,7 @@ mod tests {
             figures: "b".repeat(200),
             course: Vec::new(),
             bar: vec![share(20.0), share(80.0)],
+            unlike: Some("f".repeat(200)),
             lists: vec![List {
                 title: "Things".to_owned(),
                 heading: "saves".to_owned(),

@@ -3,6 +3,7 @@
 use gpuscope_trace::Ns;
 use serde::Serialize;
 
+use super::differs::Differs;
 use crate::breakdown::{BreakdownAnswer, StepTimes};
 use crate::median::median;
 
@@ -23,6 +24,8 @@ pub struct StepSummary {
     pub exposed_comm_pct: f64,
     pub exposed_memcpy_pct: f64,
     pub idle_pct: f64,
+    /// In what a rank is unlike the median one, if in anything.
+    pub differs: Option<Differs>,
 }
 
 impl StepSummary {
@@ -60,6 +63,7 @@ impl StepSummary {
             exposed_comm_pct: sum(|times| times.exposed_comm_ns).pct_of(total),
             exposed_memcpy_pct: sum(|times| times.exposed_memcpy_ns).pct_of(total),
             idle_pct: (sum(|times| times.idle_ns) - unrecorded).pct_of(total),
+            differs: Differs::of(ranks),
         }
     }
 }

@@ -8,7 +8,8 @@ use super::DossierAnswer;
 use super::per_step::RankSteps;
 use crate::breakdown::{RankBreakdown, StepTimes, Times};
 
-/// The rank that is worst off, and how far from the median one.
+/// The rank that is worst off, and how far from the median one. Where no rank is worse off than the median one, the one
+/// that is best off.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Worst {
     pub rank: u32,
@@ -198,6 +199,10 @@ fn worst(mut of_rank: Vec<(u32, f64)>, worse: Worse) -> Option<Worst> {
     }
     of_rank.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
     let median = of_rank[(of_rank.len() - 1) / 2].1;
-    let (rank, value) = if worse == Worse::More { of_rank[of_rank.len() - 1] } else { of_rank[0] };
-    Some(Worst { rank, value, from_median: value - median })
+    let (lowest, highest) = (of_rank[0], of_rank[of_rank.len() - 1]);
+    let far = |(rank, value): (u32, f64)| Worst { rank, value, from_median: value - median };
+    let (worst, best) = if worse == Worse::More { (highest, lowest) } else { (lowest, highest) };
+    // A tenth of the distance on the other side is as good as none.
+    let is_worse = far(worst).from_median.abs() * 10.0 >= far(best).from_median.abs();
+    Some(far(if is_worse { worst } else { best }))
 }

@@ -103,6 +103,7 @@ pub(crate) fn show(
         figures: figures(answer),
         course: course(answer),
         bar: bar(answer),
+        unlike: answer.step.differs.map(|differs| differs.sentence()),
         lists: vec![findings(answer, &paths), kernels(answer), collectives(answer)],
         closing: closing(outcome, report, &paths),
     };
@@ -135,8 +136,9 @@ fn figures(answer: &AnalyzeAnswer) -> String {
     let Some(median) = step.median_ns else { return "No steps are marked in these traces.".to_owned() };
     let mut parts = vec![format!("Step {} median", units::duration(median.0))];
     parts.extend(step.p99_ns.map(|p99| format!("{} p99", units::duration(p99.0))));
-    if answer.breakdown.ranks.len() > 1 {
-        parts.push(format!("ranks differ by {:.1} %", step.spread_pct));
+    // Ranks that wait for each other have one step time.
+    if answer.breakdown.ranks.len() > 1 && step.spread_pct >= 0.05 {
+        parts.push(format!("{:.1} % longer on the slowest rank", step.spread_pct));
     }
     if step.inferred {
         parts.push("steps are inferred".to_owned());

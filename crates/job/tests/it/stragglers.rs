@@ -1,8 +1,8 @@
 //! Who was late, by how much, and whether it was its own doing: as planted.
 
-use gpuscope_analysis::Stragglers;
 use gpuscope_analysis::stragglers::{RankStraggler, StragglersAnswer, Why};
-use gpuscope_testkit::{Plan, StallCause, Truth};
+use gpuscope_analysis::{Dossier, Stragglers};
+use gpuscope_testkit::{Plan, StallCause, Truth, demo};
 use gpuscope_trace::Ns;
 
 use crate::answers::ask;
@@ -144,4 +144,18 @@ fn four_real_ranks_in_one_file_are_aligned_by_the_ends_of_their_all_reduces() {
     // What the others were longer in these all-reduces than rank 3, by their durations alone.
     assert_eq!(late.others_wait_ns, Ns(44_716_374));
     assert_eq!(format!("{:.1}", late.others_wait_pct), "32.9");
+}
+
+#[test]
+fn the_slow_rank_of_the_demo_is_never_called_alike() {
+    let (_, outcome) = ask(&demo(), &Dossier { most_slices: 10, least_share: 0.5 });
+    let differs = outcome.answer.analyze.step.differs.expect("rank 5 differs");
+    assert_eq!((differs.rank, differs.part), (5, "computation"));
+    // Its step is as long as the others': they wait for it.
+    assert_eq!(format!("{:.1}", outcome.answer.analyze.step.spread_pct), "0.0");
+    let exposed =
+        outcome.answer.numbers.iter().find(|number| number.name == "exposed_comm").expect("a number");
+    let unlike = exposed.worst.expect("a rank");
+    let said = (unlike.rank, format!("{:.1}", unlike.value), format!("{:.1}", unlike.from_median));
+    assert_eq!(said, (5, "18.2".to_owned(), "-12.3".to_owned()));
 }

@@ -82,14 +82,7 @@ pub(super) struct RankStep {
 
 pub(super) fn local(rank: u32, view: View<'_>, breakdown: &RankBreakdown) -> Option<RankStep> {
     let time = breakdown.step_time.as_ref()?;
-    let rows = if breakdown.steps.is_empty() { &breakdown.inferred_steps } else { &breakdown.steps };
-    let length = |row: &StepTimes| match time.from {
-        Basis::Period => row.period_ns,
-        Basis::Window => Some(row.window_ns),
-    };
-    let left_out = |row: &&StepTimes| !time.left_out.iter().any(|out| out.step == row.step);
-    let distance = |row: &&StepTimes| length(row).map_or(i64::MAX, |ns| (ns.0 - time.ns.0).abs());
-    let row = rows.iter().filter(left_out).min_by_key(distance)?;
+    let row = breakdown.median_step()?;
     let whole = whole(view, row, time.from)?;
     let mut step = RankStep {
         rank,

@@ -1,7 +1,7 @@
 //! The critical path leads through what was planted, over all ranks and clocks, and leaves no nanosecond out.
 
-use gpuscope_analysis::CriticalPath;
 use gpuscope_analysis::critical_path::{Bound, CriticalPathAnswer, WindowOf};
+use gpuscope_analysis::{Analyze, CriticalPath};
 use gpuscope_testkit::{Extent, Fault, Plan, StallCause};
 use gpuscope_trace::{Code, Ns, Quality};
 
@@ -64,7 +64,7 @@ fn no_nanosecond_is_left_out_on_any_rank_and_clock() {
     }
     let clocks =
         heavy().with_straggler(2, 130).with_clock(1, -7_000_123, 55_001).with_clock(2, 987_654_321, -90_001);
-    for window in [WindowOf::MiddleStep, WindowOf::Everything] {
+    for window in [WindowOf::MedianStep, WindowOf::Everything] {
         let (_, outcome) = ask(&clocks, &CriticalPath { window });
         covers_its_window("clocks", &outcome.answer);
         assert!(share_of_rank(&outcome.answer, 2) > 50.0, "{:?}", outcome.answer.top);
@@ -169,7 +169,7 @@ fn real_traces_of_all_makers_are_covered() {
         "nccl_4ranks",
     ];
     for name in names {
-        for window in [WindowOf::MiddleStep, WindowOf::Everything] {
+        for window in [WindowOf::MedianStep, WindowOf::Everything] {
             let answer = ask_trace(&traces.join(name), &CriticalPath { window });
             covers_its_window(name, &answer);
             assert!(answer.makespan_ns > Ns::ZERO, "{name}");
@@ -177,5 +177,23 @@ fn real_traces_of_all_makers_are_covered() {
             let unknown = answer.makespan_by.unknown_ns.pct_of(answer.makespan_ns);
             assert!(name == "nccl_4ranks" || unknown < 2.0, "{name}: {unknown:.1} % of {}", answer.window);
         }
+    }
+}
+
+#[test]
+fn the_default_step_of_real_traces_is_the_median_one_and_never_empty() {
+    let Some(traces) = traces() else { return };
+    // Its step 2 launches nothing; its step 1 is all there is.
+    let answer = ask_trace(&traces.join("amd_mi250.json.gz"), &CriticalPath::default());
+    assert_eq!((&*answer.window, answer.makespan_ns), ("ProfilerStep#1", Ns(9_288_291)));
+    let analyze = ask_trace(&traces.join("amd_mi250.json.gz"), &Analyze);
+    assert_eq!(analyze.step.median_ns, Some(answer.makespan_ns));
+    let expected = [
+        ("mi300_normalization.json.gz", "BatchNorm affine=False"),
+        ("nccl_a100.json.gz", "ProfilerStep#6"),
+        ("ns_resolution_rank-0.json.gz", "ProfilerStep#104"),
+    ];
+    for (name, window) in expected {
+        assert_eq!(ask_trace(&traces.join(name), &CriticalPath::default()).window, window, "{name}");
     }
 }

@@ -8,6 +8,8 @@ use crate::breakdown::RankBreakdown;
 /// Points of their time in which ranks are unlike.
 const UNLIKE_POINTS: f64 = 1.0;
 
+type TimeOf = fn(&RankBreakdown) -> Ns;
+
 /// The rank that is furthest from the median one, and the part of its time in which it is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Differs {
@@ -24,7 +26,7 @@ impl Differs {
     }
 
     pub(super) fn of(ranks: &[RankBreakdown]) -> Option<Differs> {
-        let parts: [(&'static str, fn(&RankBreakdown) -> Ns); 4] = [
+        let parts: [(&'static str, TimeOf); 4] = [
             ("communication", |rank| rank.total.exposed_comm_ns),
             ("computation", |rank| rank.total.computation_ns),
             ("idle", |rank| rank.total.idle_ns - rank.unrecorded_ns),
@@ -44,7 +46,7 @@ impl Differs {
     }
 }
 
-fn furthest(part: &'static str, ranks: &[RankBreakdown], time: fn(&RankBreakdown) -> Ns) -> Option<Differs> {
+fn furthest(part: &'static str, ranks: &[RankBreakdown], time: TimeOf) -> Option<Differs> {
     let whole = |rank: &RankBreakdown| rank.total.total_ns - rank.unrecorded_ns;
     let working = ranks.iter().filter(|rank| rank.total.total_ns > Ns::ZERO);
     let mut shares: Vec<(f64, u32)> =

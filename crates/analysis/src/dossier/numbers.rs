@@ -201,8 +201,8 @@ fn worst(mut of_rank: Vec<(u32, f64)>, worse: Worse) -> Option<Worst> {
     let median = of_rank[(of_rank.len() - 1) / 2].1;
     let (lowest, highest) = (of_rank[0], of_rank[of_rank.len() - 1]);
     let far = |(rank, value): (u32, f64)| Worst { rank, value, from_median: value - median };
-    let (worst, best) = if worse == Worse::More { (highest, lowest) } else { (lowest, highest) };
+    let (badly, well) = if worse == Worse::More { (highest, lowest) } else { (lowest, highest) };
     // A tenth of the distance on the other side is as good as none.
-    let is_worse = far(worst).from_median.abs() * 10.0 >= far(best).from_median.abs();
-    Some(far(if is_worse { worst } else { best }))
+    let is_worse = far(badly).from_median.abs() * 10.0 >= far(well).from_median.abs();
+    Some(far(if is_worse { badly } else { well }))
 }

@@ -52,7 +52,7 @@ impl Cut {
 pub(super) struct Devices {
     threshold: Ns,
     unrecorded: Unrecorded,
-    devices: BTreeMap<i64, DeviceState>,
+    states: BTreeMap<i64, DeviceState>,
 }
 
 #[derive(Default)]
@@ -63,14 +63,14 @@ struct DeviceState {
 
 impl Devices {
     pub(super) fn new(view: View<'_>, threshold: Ns) -> Devices {
-        Devices { threshold, unrecorded: Unrecorded::of(view), devices: BTreeMap::new() }
+        Devices { threshold, unrecorded: Unrecorded::of(view), states: BTreeMap::new() }
     }
 
     /// Takes in an event; answers the gap before it if its launch is known: the part in which that had not begun, which
     /// may be empty, and all parts.
     pub(super) fn add(&mut self, view: View<'_>, event: &GpuEvent) -> Option<(Gap, Cut)> {
         let device = view.device(event.row);
-        let state = self.devices.entry(device).or_default();
+        let state = self.states.entry(device).or_default();
         let until = state.busy_until.map_or(event.end, |until| until.max(event.end));
         let gap = Interval::new(state.busy_until.replace(until)?, event.start);
         if gap.is_empty() {
@@ -97,7 +97,7 @@ impl Devices {
 
     pub(super) fn answer(self, rank: u32) -> Vec<DeviceIdle> {
         let row = |(device, state): (i64, DeviceState)| DeviceIdle { rank, device, ..state.idle };
-        self.devices.into_iter().map(row).collect()
+        self.states.into_iter().map(row).collect()
     }
 }
 

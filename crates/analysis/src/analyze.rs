@@ -1,5 +1,6 @@
 //! Why was it slow, and what would help? All questions at once, and the answer in a few lines.
 
+mod differs;
 mod exposed;
 mod step;
 mod table;
@@ -20,6 +21,7 @@ use crate::model::{JobModel, RankModel};
 use crate::stragglers::{self, StragglersAnswer};
 use crate::{Breakdown, Collectives, CriticalPath, Idle, Kernels, Memory, Question, Stragglers};
 
+pub use differs::Differs;
 pub use exposed::TopCollective;
 pub use step::StepSummary;
 pub use top::TopKernel;

@@ -29,7 +29,8 @@ use gpuscope_trace::{Ns, StepOrigin, View};
 use serde::Serialize;
 
 use crate::Question;
-use crate::step_time::{StepTime, step_time};
+use crate::idle::Unrecorded;
+use crate::step_time::{Basis, StepTime, step_time};
 use scopes::Scopes;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -73,6 +74,8 @@ pub struct StepTimes {
 pub struct RankBreakdown {
     pub rank: u32,
     pub total: Times,
+    /// Of the total's idle time, that in which work from before the recording still ran.
+    pub unrecorded_ns: Ns,
     pub devices: Vec<DeviceTimes>,
     /// The recorded steps, or those of the user's marker.
     pub steps: Vec<StepTimes>,
@@ -81,6 +84,36 @@ pub struct RankBreakdown {
     pub step_time_ns: Option<Ns>,
     /// How the step time was found.
     pub step_time: Option<StepTime>,
+}
+
+/// Steps whose length is so much of the step time further from it than the nearest are as good.
+const AS_NEAR: i64 = 100;
+
+impl RankBreakdown {
+    /// The step that stands for all where one is wanted: of those that the step time is of and that are as long, the one
+    /// in the middle. None if no step has GPU work.
+    ///
+    /// Ranks that wait for each other have steps of nearly, not exactly, one length. The nearest alone would be another
+    /// step on each rank.
+    pub(crate) fn median_step(&self) -> Option<&StepTimes> {
+        let time = self.step_time.as_ref()?;
+        let rows = if self.steps.is_empty() { &self.inferred_steps } else { &self.steps };
+        let length = |row: &StepTimes| match time.from {
+            Basis::Period => row.period_ns,
+            Basis::Window => Some(row.window_ns),
+        };
+        let works = |row: &&StepTimes| row.times.busy_ns > Ns::ZERO;
+        let used = |row: &&StepTimes| works(row) && !time.left_out.iter().any(|out| out.step == row.step);
+        let mut steps: Vec<&StepTimes> = rows.iter().filter(used).collect();
+        if steps.is_empty() {
+            steps = rows.iter().filter(works).collect();
+        }
+        let distance =
+            |row: &StepTimes| length(row).map_or(i64::MAX, |ns| (ns.0 - time.ns.0).saturating_abs());
+        let nearest = steps.iter().map(|row| distance(row)).min()?;
+        steps.retain(|row| distance(row) <= nearest.saturating_add(time.ns.0 / AS_NEAR));
+        steps.get(steps.len() / 2).copied()
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -119,7 +152,8 @@ impl Question for Breakdown {
             StepOrigin::Inferred => (Vec::new(), rows),
         };
         let step_time_ns = step_time.as_ref().map(|time| time.ns);
-        RankBreakdown { rank, total, devices, steps, inferred_steps, step_time_ns, step_time }
+        let unrecorded_ns = Unrecorded::time(view);
+        RankBreakdown { rank, total, unrecorded_ns, devices, steps, inferred_steps, step_time_ns, step_time }
     }
 
     fn merge(&self, locals: Vec<RankBreakdown>) -> BreakdownAnswer {

@@ -3,7 +3,9 @@
 //! Times are first taken since the epoch (`baseTimeNanoseconds` added). Ranks of one host share a clock, unless
 //! their collectives show that they do not; where no host is known, every rank has its own. For two clocks,
 //! each collective in which everyone waits says that no member ended before every other had begun, and each
-//! receive that it did not end before its send had begun. All of these together leave, for each clock, a set of
+//! receive that it did not end before its send had begun. Where many collectives in which everyone waits agree on how
+//! far apart their members end, that is the clocks' distance, and much closer (see [`ends`]); broadcasts, whose root ends
+//! early, say nothing. All of these together leave, for each clock, a set of
 //! linear functions that may be its distance to the reference; the middle one is taken, and how far any other
 //! is from it is the half-width: nothing that is smaller can be known from these traces.
 //!
@@ -11,6 +13,7 @@
 //! half-width to what it passes on, so the bounds stay bounds. Each part is looked at twice, whatever the
 //! number of ranks.
 
+mod ends;
 mod hosts;
 mod line;
 mod quality;

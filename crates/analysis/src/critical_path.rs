@@ -8,8 +8,8 @@
 //! `path_ns` and `bound_by` are the weight of HTA's longest path, for comparison: it leaves out waiting between
 //! top-level host events and is not contiguous.
 //!
-//! The window is the chosen annotations', up to the end of the GPU work launched inside; without one the middle
-//! step, and without steps the whole trace.
+//! The window is the chosen annotations', up to the end of the GPU work launched inside; without one the median
+//! step (see `breakdown`), and without steps the whole trace.
 
 mod dag;
 mod figures;
@@ -188,7 +188,10 @@ impl Question for CriticalPath {
         Some(LocalPath { rank, window: found.name, span, weighed, graph, names })
     }
 
-    fn merge(&self, locals: Vec<Option<LocalPath>>) -> CriticalPathAnswer {
+    fn merge(&self, mut locals: Vec<Option<LocalPath>>) -> CriticalPathAnswer {
+        if self.window == WindowOf::MedianStep {
+            one_window(&mut locals);
+        }
         let mut ranks = Vec::new();
         let mut graphs = Vec::new();
         let mut first: Option<CriticalPathAnswer> = None;
@@ -218,6 +221,24 @@ impl Question for CriticalPath {
     fn quality(&self, answer: &CriticalPathAnswer) -> Vec<Quality> {
         unexplained_delays(answer.unexplained_ns, answer.makespan_ns, "the path").into_iter().collect()
     }
+}
+
+/// Where ranks took different steps for the median one, those stay that took what most did: other steps are at other
+/// times, and share no collective with it.
+fn one_window(locals: &mut Vec<Option<LocalPath>>) {
+    let mut counts: Vec<(&str, usize)> = Vec::new();
+    for local in locals.iter().flatten() {
+        match counts.iter_mut().find(|(window, _)| *window == local.window) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((&local.window, 1)),
+        }
+    }
+    // Of equal ones that of the lowest rank.
+    let Some(most) = counts.iter().rev().max_by_key(|(_, count)| *count).map(|(most, _)| (*most).to_owned())
+    else {
+        return;
+    };
+    locals.retain(|local| local.as_ref().is_some_and(|local| local.window == most));
 }
 
 fn gpu_bound(kind: Kind) -> Bound {

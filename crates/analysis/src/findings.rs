@@ -16,6 +16,7 @@ mod efficiency;
 mod lead;
 pub(crate) mod marks;
 mod memory;
+mod start_up;
 mod stragglers;
 mod work;
 
@@ -142,6 +143,8 @@ pub(crate) struct Facts<'a> {
 type Rule = fn(&Facts<'_>) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
+    lead::host_comes_first,
+    start_up::start_up,
     causes::host_bound,
     communication::exposed,
     stragglers::late_ranks,

@@ -5,28 +5,40 @@
 //! the gap is shorter than a threshold, else `other`. Streams idle while others work, so these gaps do not add
 //! up to a device's idle time.
 //!
-//! `devices` does: each gap in the device's busy time ends with some GPU event, and is cut where that event's
-//! launch was issued. Before that nothing was on its way (`host_ns`); after it up to the threshold is the price
-//! of a launch (`launch_ns`); beyond it the event waited for something else (`queued_ns`). Gaps before events
-//! whose launch is unknown are `unlinked_ns`. The four make up `idle_ns`, to the nanosecond. For `host_ns`,
-//! `host_causes` says what the launching thread was doing, and `host_gaps` lists the longest one by one.
+//! `devices` does: each gap in the device's busy time ends with some GPU event, and is cut where the call that
+//! launched it began and where it returned. Before it began nothing was on its way (`host_ns`); inside the call the
+//! driver was at work, or the call was held up (`in_call_ns`); after its return up to the threshold is the price of a
+//! launch (`launch_ns`); beyond it the event waited for something else (`queued_ns`). Gaps before events whose launch
+//! is unknown are `unlinked_ns`, and gaps in which work from before the recording still ran are `unrecorded_ns`. The
+//! six make up `idle_ns`, to the nanosecond. For `host_ns`, `host_causes` says what the launching thread was doing,
+//! and `host_gaps` lists the longest one by one; for `in_call_ns`, `calls` names the calls.
 
+mod calls;
 mod causes;
+mod devices;
 mod figures;
 mod gaps;
 mod table;
+mod unrecorded;
 
 use std::collections::BTreeMap;
 
-use gpuscope_trace::{GpuEvent, Interval, Ns, View};
+use gpuscope_trace::{GpuEvent, Ns, View};
 use serde::Serialize;
 
 use crate::Question;
 
+use calls::Calls;
+use devices::Devices;
+
+pub use calls::CallIdle;
 pub(crate) use causes::Causes;
 pub use causes::{Cause, HostCause};
+pub use devices::DeviceIdle;
+pub(crate) use devices::{Cut, HostWaits};
 pub(crate) use gaps::Gap;
 pub use gaps::HostGap;
+pub(crate) use unrecorded::Unrecorded;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Gaps {
@@ -51,17 +63,6 @@ pub struct StreamIdle {
     pub categories: Categories,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct DeviceIdle {
-    pub rank: u32,
-    pub device: i64,
-    pub idle_ns: Ns,
-    pub host_ns: Ns,
-    pub launch_ns: Ns,
-    pub queued_ns: Ns,
-    pub unlinked_ns: Ns,
-}
-
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct IdleAnswer {
     pub streams: Vec<StreamIdle>,
@@ -69,6 +70,7 @@ pub struct IdleAnswer {
     pub host_causes: Vec<HostCause>,
     /// The longest, longest first.
     pub host_gaps: Vec<HostGap>,
+    pub calls: Vec<CallIdle>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -89,17 +91,17 @@ impl Question for Idle {
 
     fn local(&self, rank: u32, view: View<'_>) -> IdleAnswer {
         let mut streams: BTreeMap<(i64, i64), StreamState> = BTreeMap::new();
-        let mut devices: BTreeMap<i64, DeviceState> = BTreeMap::new();
-        let mut host_gaps: Vec<Gap> = Vec::new();
+        let (mut devices, mut host_gaps) = (Devices::new(view, self.threshold), Vec::new());
+        let mut calls = Calls::default();
         for event in view.gpu() {
-            let (device, launch) = (view.device(event.row), view.launch(event.row));
-            let launched = launch.and_then(|call| view.trace.start(call));
             if let Some(stream) = view.stream(event.row) {
-                streams.entry((device, stream)).or_default().add(event, launched, self.threshold);
+                let launched = view.launch_start(event.row);
+                let state = streams.entry((view.device(event.row), stream)).or_default();
+                state.add(event, launched, self.threshold);
             }
-            let state = devices.entry(device).or_default();
-            if let (Some(host), Some(call)) = (state.add(event, launched, self.threshold), launch) {
-                host_gaps.push(Gap { device, call, time: host });
+            if let Some((gap, cut)) = devices.add(view, event) {
+                calls.add(view, gap.call, cut.in_call);
+                host_gaps.extend(Some(gap).filter(|gap| !gap.time.is_empty()));
             }
         }
         IdleAnswer {
@@ -107,12 +109,10 @@ impl Question for Idle {
                 .into_iter()
                 .map(|((device, stream), state)| state.answer(rank, device, stream))
                 .collect(),
-            devices: devices
-                .into_iter()
-                .map(|(device, state)| DeviceIdle { rank, device, ..state.idle })
-                .collect(),
+            devices: devices.answer(rank),
             host_causes: causes::of(rank, view, &host_gaps),
             host_gaps: gaps::longest(rank, view, &host_gaps),
+            calls: calls.answer(rank, view, self.threshold),
         }
     }
 
@@ -123,11 +123,13 @@ impl Question for Idle {
             all.devices.extend(local.devices);
             all.host_causes.extend(local.host_causes);
             all.host_gaps.extend(local.host_gaps);
+            all.calls.extend(local.calls);
         }
         // Stable, so that equal ones stay by rank.
         all.host_causes.sort_by_key(|cause| std::cmp::Reverse(cause.idle_ns));
         all.host_gaps.sort_by_key(|gap| std::cmp::Reverse(gap.idle_ns));
         all.host_gaps.truncate(gaps::LISTED);
+        all.calls.sort_by_key(|call| std::cmp::Reverse(call.idle_ns));
         all
     }
 }
@@ -166,69 +168,6 @@ impl StreamState {
     }
 }
 
-/// Finds the stretches in which devices waited for the host, on the way through the GPU events of a view.
-#[derive(Default)]
-pub(crate) struct HostWaits {
-    devices: BTreeMap<i64, DeviceState>,
-}
-
-impl HostWaits {
-    /// Takes in an event; answers the part of the gap before it in which its launch had not been issued.
-    pub(crate) fn add(&mut self, view: View<'_>, event: &GpuEvent) -> Option<Gap> {
-        let (device, launch) = (view.device(event.row), view.launch(event.row));
-        let launched = launch.and_then(|call| view.trace.start(call));
-        let time = self.devices.entry(device).or_default().add(event, launched, Ns::ZERO)?;
-        Some(Gap { device, call: launch?, time })
-    }
-}
-
-/// What a gap was spent on that ends with an event whose launch is known.
-pub(crate) struct Cut {
-    /// Nothing was on its way yet.
-    pub(crate) host: Interval,
-    pub(crate) launch: Ns,
-    pub(crate) queued: Ns,
-}
-
-impl Cut {
-    pub(crate) fn of(gap: Interval, launched: Ns, threshold: Ns) -> Cut {
-        // A launch before the gap cuts it at its beginning; one after it (clocks disagree) at its end.
-        let issued = launched.max(gap.start).min(gap.end);
-        let on_its_way = gap.end - issued;
-        let launch = on_its_way.min(threshold);
-        Cut { host: Interval::new(gap.start, issued), launch, queued: on_its_way - launch }
-    }
-}
-
-/// One device on the way through its events.
-#[derive(Default)]
-struct DeviceState {
-    busy_until: Option<Ns>,
-    idle: DeviceIdle,
-}
-
-impl DeviceState {
-    /// Takes in an event; answers the part of the gap before it in which its launch had not been issued.
-    fn add(&mut self, event: &GpuEvent, launched: Option<Ns>, threshold: Ns) -> Option<Interval> {
-        let from =
-            self.busy_until.replace(self.busy_until.map_or(event.end, |until| until.max(event.end)))?;
-        let gap = Interval::new(from, event.start);
-        if gap.is_empty() {
-            return None;
-        }
-        self.idle.idle_ns += gap.len();
-        let Some(launched) = launched else {
-            self.idle.unlinked_ns += gap.len();
-            return None;
-        };
-        let cut = Cut::of(gap, launched, threshold);
-        self.idle.host_ns += cut.host.len();
-        self.idle.launch_ns += cut.launch;
-        self.idle.queued_ns += cut.queued;
-        Some(cut.host).filter(|host| !host.is_empty())
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -252,9 +191,6 @@ mod tests {
             .build();
         let answer = loaded.ask(&Idle { threshold: Ns(10) });
         assert_eq!(parts(answer.streams[0].categories), [(60, 1), (5, 1), (40, 1)]);
-        let device = answer.devices[0];
-        assert_eq!((device.idle_ns, device.host_ns, device.launch_ns), (Ns(105), Ns(20), Ns(15)));
-        assert_eq!((device.queued_ns, device.unlinked_ns), (Ns(30), Ns(40)));
     }
 
     #[test]

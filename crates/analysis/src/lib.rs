@@ -53,6 +53,7 @@ mod sm_fill;
 mod spread;
 pub mod stack_depth;
 pub mod stacks;
+mod start_up;
 pub mod step_time;
 pub mod stragglers;
 mod syncs;

@@ -9,9 +9,10 @@ mod log;
 
 use gpuscope_trace::lists::is_cut;
 use gpuscope_trace::{
-    Arg, Class, Code, Interval, Ns, Phase, Quality, Row, Step, StepOrigin, StrId, TimeSet, View,
+    Arg, Class, Code, Interval, Ns, Phase, Quality, Row, Selection, Step, StepOrigin, StrId, TimeSet, View,
 };
 
+use crate::idle::Unrecorded;
 use crate::lost::launches_without_gpu_work;
 use gpu::Gpu;
 
@@ -31,6 +32,7 @@ pub fn quality(rank: u32, view: View<'_>) -> Vec<Quality> {
         step_without_gpu_work(view, &gpu),
         inferred_steps(view),
         graph_launch_share(&gpu),
+        unrecorded_work(view),
         no_sync_events(&rows, &gpu),
         missing_shapes(view, &rows),
         truncated_lists(view),
@@ -199,6 +201,18 @@ fn inferred_steps(view: View<'_>) -> Option<Quality> {
             steps.len(),
             view.trace.name(first.row)
         )
+    })
+}
+
+fn unrecorded_work(view: View<'_>) -> Option<Quality> {
+    let time = Unrecorded::time(View { selection: &Selection::everything(), ..view });
+    (time > Ns::ZERO).then(|| {
+        let message = format!(
+            "for {} nothing runs that was recorded, but work launched before the recording began still holds a stream \
+             up: that is no idle time, and is left out of shares and of model FLOPs utilisation",
+            crate::text::time(time)
+        );
+        Quality::new(Code::UnrecordedWork, 1, message)
     })
 }
 

@@ -56,6 +56,10 @@ pub struct RankStraggler {
     /// Own lateness as a share of the run.
     pub own_lateness_pct: f64,
     pub late: bool,
+    /// What each of the others waited in collectives to which this rank came last for certain: the mean over them.
+    pub others_wait_ns: Ns,
+    /// That of their time, from their first GPU work to their last.
+    pub others_wait_pct: f64,
     /// Whether it is late all the time or now and then; for late ranks.
     pub pattern: Option<Pattern>,
     /// What was slower than on the median of its peers; for late ranks.
@@ -126,6 +130,7 @@ impl Question for Stragglers {
         let late = lateness.all(|i| counted.has(i));
         let run = work.iter().map(|work| work.span).max().unwrap_or(Ns::ZERO);
         own(&mut ranks, &matched, &late, run);
+        held_up(&mut ranks, &matched, &arrivals, &late, &work);
         for (member, rank) in (0..).zip(&mut ranks).filter(|(_, rank)| rank.late) {
             let mine = lateness.collectives_of(member).filter(|i| counted.has(*i));
             let own =
@@ -226,6 +231,29 @@ fn own(ranks: &mut [RankStraggler], matched: &Matched, late: &[Option<Late>], ru
     for rank in ranks {
         rank.own_lateness_pct = rank.own_lateness_ns.pct_of(run);
         rank.late = i128::from(rank.own_lateness_ns.0) * 1000 > i128::from(run.0) * LATE_PER_MILLE;
+    }
+}
+
+/// What the others lose by waiting for each rank.
+fn held_up(
+    ranks: &mut [RankStraggler],
+    matched: &Matched,
+    arrivals: &Arrivals,
+    late: &[Option<Late>],
+    work: &[Work],
+) {
+    let mut waited = vec![Ns::ZERO; ranks.len()];
+    for (collective, late) in matched.iter().zip(late) {
+        let Some(late) = late else { continue };
+        // The last one itself waited for nobody.
+        let waits = &arrivals.waits[collective.first()..][..collective.parts().len()];
+        waited[late.member as usize] += waits.iter().copied().sum::<Ns>();
+    }
+    let whole: Ns = work.iter().map(|work| work.span).sum();
+    let others = ranks.len().saturating_sub(1).max(1) as i64;
+    for (member, rank) in ranks.iter_mut().enumerate() {
+        rank.others_wait_ns = Ns(waited[member].0 / others);
+        rank.others_wait_pct = waited[member].pct_of(whole - work[member].span);
     }
 }
 

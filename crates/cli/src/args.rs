@@ -205,7 +205,7 @@ pub(crate) enum Command {
     /// What would have to be faster for a step to be faster: the chain of waiting from its end to its start
     #[command(after_help = examples::CRITICAL_PATH)]
     CriticalPath {
-        /// The window is that of host annotations whose name contains this; "" for the whole trace [default: the middle step]
+        /// The window is that of host annotations whose name contains this; "" for the whole trace [default: the median step]
         #[arg(long, value_name = "NAME")]
         annotation: Option<String>,
         /// Which of the annotations: I, or A..B with both ends in, counted from 0

@@ -137,7 +137,7 @@ Examples:
 
 pub(crate) const CRITICAL_PATH: &str = "\
 Examples:
-  gpuscope critical-path traces/ --rank 0                     of the middle step
+  gpuscope critical-path traces/ --rank 0                     of the median step
   gpuscope critical-path traces/ --step 12
   gpuscope critical-path rank0.json.gz --annotation forward --instance 1
   gpuscope critical-path rank0.json.gz -o path.json.gz        for Perfetto";

@@ -41,6 +41,9 @@ pub enum Error {
     #[error("--rank {wanted}: no input is of that rank; there {present}")]
     NoSuchRank { wanted: u32, present: String },
 
+    #[error("--step {wanted}: no such step; {present}")]
+    NoSuchStep { wanted: String, present: String },
+
     #[error("--rank-regex {pattern}: {reason}")]
     RankRegex { pattern: String, reason: String },
 
@@ -82,6 +85,7 @@ impl Error {
         matches!(
             self,
             Error::NoSuchRank { .. }
+                | Error::NoSuchStep { .. }
                 | Error::RankRegex { .. }
                 | Error::NoSuchCapture { .. }
                 | Error::Unwritable { .. }
@@ -99,6 +103,7 @@ impl Error {
             }
             Error::Io { .. }
             | Error::NoSuchRank { .. }
+            | Error::NoSuchStep { .. }
             | Error::NoSuchCapture { .. }
             | Error::Unwritable { .. }
             | Error::Stopped => None,

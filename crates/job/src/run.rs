@@ -100,6 +100,8 @@ struct Rank<L> {
     clue: Clue,
     quality: Vec<Quality>,
     has_gpu_work: bool,
+    /// The numbers of its steps, if some of them are wanted.
+    steps: BTreeSet<i64>,
     local: L,
 }
 
@@ -170,6 +172,9 @@ impl Run {
         let found = select_capture(found, options.select_capture.as_deref(), &mut notes)?;
         notes.extend(across_ranks(&found, peeked));
         let found = select_rank(found, options.rank)?;
+        if let Some(wanted) = options.criteria.steps {
+            unselected::has_a_step(wanted, found.iter().map(|rank| &rank.steps))?;
+        }
         Ok(outcome(question, found, notes, options.keep_host_only))
     }
 
@@ -291,6 +296,8 @@ impl Run {
         };
         let clue = clue(source, rank, trace, index);
         let has_gpu_work = !index.gpu(trace).is_empty();
+        let numbers = || index.steps(trace).iter().map(|step| step.number).collect();
+        let steps = self.options.criteria.steps.map(|_| numbers()).unwrap_or_default();
         let wanted = self.options.rank.is_none_or(|wanted| wanted == rank);
         let mut notes = trace.quality.clone();
         let local = wanted.then(|| {
@@ -308,7 +315,7 @@ impl Run {
         for note in &mut notes {
             note.rank = Some(rank);
         }
-        Rank { info, clue, quality: notes, has_gpu_work, local }
+        Rank { info, clue, quality: notes, has_gpu_work, steps, local }
     }
 }
 
@@ -419,18 +426,8 @@ fn select_rank<L>(found: Vec<Rank<L>>, wanted: Option<u32>) -> Result<Vec<Rank<L
 
 /// `is rank 3`, `are ranks 0-3, 7`
 fn listed(ranks: &BTreeSet<u32>) -> String {
-    let mut spans: Vec<(u32, u32)> = Vec::new();
-    for rank in ranks {
-        match spans.last_mut() {
-            Some((_, last)) if *last + 1 == *rank => *last = *rank,
-            _ => spans.push((*rank, *rank)),
-        }
-    }
-    let span = |(first, last): &(u32, u32)| {
-        if first == last { first.to_string() } else { format!("{first}-{last}") }
-    };
-    let spans: Vec<String> = spans.iter().map(span).collect();
-    format!("{} {}", if ranks.len() == 1 { "is rank" } else { "are ranks" }, spans.join(", "))
+    let spans = unselected::spans(ranks.iter().map(|rank| i64::from(*rank)), "-");
+    format!("{} {spans}", if ranks.len() == 1 { "is rank" } else { "are ranks" })
 }
 
 fn outcome<Q: Question>(

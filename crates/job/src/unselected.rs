@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpuscope_trace::{Class, Code, Criteria, Ns, Quality, View};
 
+use crate::error::Error;
+
 /// Values listed one by one before the rest is counted.
 const LISTED: usize = 8;
 
@@ -34,6 +36,41 @@ pub(crate) fn note(view: View<'_>, criteria: &Criteria) -> Option<Quality> {
         there.join(", "),
     );
     Some(Quality::new(Code::NoGpuEvents, 0, message))
+}
+
+/// An error if none of the ranks has any of the wanted steps.
+pub(crate) fn has_a_step<'a>(
+    (first, last): (i64, i64),
+    ranks: impl Iterator<Item = &'a BTreeSet<i64>>,
+) -> Result<(), Error> {
+    let there: BTreeSet<i64> = ranks.flatten().copied().collect();
+    if there.iter().any(|step| (first..=last).contains(step)) {
+        return Ok(());
+    }
+    let wanted = if first == last { first.to_string() } else { format!("{first}..{last}") };
+    let present = match there.len() {
+        0 => "there are no steps; --step-marker says what begins one".to_owned(),
+        1 => format!("there is step {}", spans(there.into_iter(), " to ")),
+        _ => format!("there are steps {}", spans(there.into_iter(), " to ")),
+    };
+    Err(Error::NoSuchStep { wanted, present })
+}
+
+/// Numbers in ascending order, those in a row as one: `0-3, 7`.
+pub(crate) fn spans(numbers: impl Iterator<Item = i64>, to: &str) -> String {
+    let mut spans: Vec<(i64, i64)> = Vec::new();
+    for number in numbers {
+        match spans.last_mut() {
+            Some((_, last)) if last.checked_add(1) == Some(number) => *last = number,
+            _ => spans.push((number, number)),
+        }
+    }
+    let span = |(first, last): &(i64, i64)| {
+        if first == last { first.to_string() } else { format!("{first}{to}{last}") }
+    };
+    let more = spans.len().saturating_sub(LISTED);
+    let shown: Vec<String> = spans.iter().take(LISTED).map(span).collect();
+    if more == 0 { shown.join(", ") } else { format!("{} and more", shown.join(", ")) }
 }
 
 /// An entry if steps were to be found by a marker, and it marks none.

@@ -9,7 +9,7 @@ pub(crate) fn value(number: &KeyNumber) -> String {
     number.value.map_or(text::MISSING.to_owned(), |value| three(value, number.unit))
 }
 
-/// The rank that is worst off, and how far from the others.
+/// The rank that is worst off, or differs most, and how far from the others.
 pub(crate) fn spread(number: &KeyNumber) -> Option<String> {
     let worst = number.worst.as_ref()?;
     Some(distance(worst, number.unit))

@@ -66,7 +66,10 @@ fn ranks(dossier: &DossierAnswer) -> Section<'_> {
         "Where did the GPU's time go?"
     };
     let says = match (several, step.median_ns) {
-        (true, Some(_)) => format!("Step times of the ranks differ by {:.1} %.", step.spread_pct),
+        (true, Some(_)) => {
+            let unlike = step.differs.map(|differs| format!(" {}.", differs.sentence())).unwrap_or_default();
+            format!("{}{unlike}", step_times(step.spread_pct))
+        }
         _ => format!(
             "From the first to the last GPU event {:.1} % of the time was computation.",
             step.computation_pct
@@ -78,6 +81,15 @@ fn ranks(dossier: &DossierAnswer) -> Section<'_> {
     // Alone nobody is late.
     let meet = answer.collectives.collectives.iter().any(|row| row.ranks.len() > 1);
     if several && meet { section.listed(&answer.stragglers, &["ranks", "late"]) } else { section }
+}
+
+/// A step ends together on ranks that wait for each other: that says nothing about what they do in it.
+fn step_times(spread_pct: f64) -> String {
+    if spread_pct < 0.05 {
+        "All ranks have the same step time.".to_owned()
+    } else {
+        format!("Step times of the ranks differ by {spread_pct:.1} %.")
+    }
 }
 
 fn kernels(dossier: &DossierAnswer) -> Section<'_> {
@@ -158,7 +170,7 @@ fn critical_path(dossier: &DossierAnswer) -> Section<'_> {
 
 fn idle(dossier: &DossierAnswer) -> Section<'_> {
     let devices = &dossier.analyze.idle.devices;
-    let idle: Ns = devices.iter().map(|device| device.idle_ns).sum();
+    let idle: Ns = devices.iter().map(|device| device.idle_ns - device.unrecorded_ns).sum();
     let host: Ns = devices.iter().map(|device| device.host_ns).sum();
     let says = if idle == Ns::ZERO {
         "The GPUs were never idle between their first and last event.".to_owned()
@@ -167,7 +179,7 @@ fn idle(dossier: &DossierAnswer) -> Section<'_> {
     };
     Section::new("idle", "Why were GPUs idle?", says)
         .drawn(&dossier.analyze.idle)
-        .listed(&dossier.analyze.idle, &["devices", "host_causes", "host_gaps"])
+        .listed(&dossier.analyze.idle, &["devices", "host_causes", "host_gaps", "calls"])
 }
 
 fn launches(dossier: &DossierAnswer) -> Section<'_> {

@@ -30,6 +30,8 @@ pub struct Summary {
     pub whole: String,
     /// Shares of a whole in per cent.
     pub bar: Vec<Share>,
+    /// In what ranks are unlike.
+    pub unlike: Option<String>,
     pub lists: Vec<List>,
     /// Lines at the end.
     pub closing: Vec<Line>,
@@ -88,6 +90,9 @@ pub fn write(summary: &Summary, style: Style, mut out: impl Write) -> io::Result
     writeln!(out)?;
     writeln!(out, "{}", figures(summary, prose, style))?;
     write_shares(summary, prose, style, &mut out)?;
+    if let Some(unlike) = &summary.unlike {
+        text::wrap(unlike, prose).iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    }
     for list in summary.lists.iter().filter(|list| !list.items.is_empty()) {
         writeln!(out)?;
         write_list(list, (width_of(list, widest), prose), style, &mut out)?;
@@ -336,6 +341,7 @@ mod tests {
             course: Vec::new(),
             whole: "Of all".to_owned(),
             bar: vec![share(20.0), share(80.0)],
+            unlike: Some("f".repeat(200)),
             lists: vec![List {
                 title: "Things".to_owned(),
                 heading: "saves".to_owned(),

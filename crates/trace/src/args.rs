@@ -40,6 +40,7 @@ pub enum Group {
     Sync,
     Collective,
     CollectiveRank,
+    MergedRank,
     Xla,
     Label,
 }
@@ -173,6 +174,8 @@ arguments! {
     IsAsync             CollectiveRank  Text  ["Is asynchronized op"];
     InputTensorsStart   CollectiveRank  Text  ["Input Tensors start"];
     OutputTensorsStart  CollectiveRank  Text  ["Output Tensors start"];
+
+    MergedRank          MergedRank      Int   ["rank"];
 
     HloOp               Xla             Text  ["hlo_op"];
     HloModule           Xla             Text  ["hlo_module"];

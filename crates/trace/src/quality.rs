@@ -40,6 +40,7 @@ pub enum Code {
     KernelBeforeLaunch,
     StepWithoutGpuWork,
     UnmatchedStepMarker,
+    UnrecordedWork,
     GraphLaunchShare,
     MissingShapes,
     MissingModules,
@@ -87,6 +88,7 @@ impl Code {
             | Code::NoCounters
             | Code::ZeroDuration
             | Code::GraphLaunchShare
+            | Code::UnrecordedWork
             | Code::MissingShapes
             | Code::MissingModules
             | Code::NoServingSteps

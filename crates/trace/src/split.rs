@@ -1,11 +1,15 @@
 //! Traces that hold several ranks: merged files in which every process says whose it is.
 //!
-//! Merging tools keep ranks apart by process and name the processes (`rank 3`, `python rank_3`). Ids such as
-//! correlations repeat between ranks, so the ranks must be apart before anything is linked. A file is split only
-//! if every process with GPU work names a rank, and they name several.
+//! Merging tools note the rank with every event (`args.rank`), or keep ranks apart by process and name the processes
+//! (`rank 3`, `python rank_3`). An event without a note goes with its process. Ids such as correlations repeat between
+//! ranks, so the ranks must be apart before anything is linked. A file is split only if all GPU work has a rank, and
+//! there are several.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use rustc_hash::FxHashMap;
+
+use crate::args::Arg;
 use crate::index::NO_ROW;
 use crate::trace::{Columns, Flows, Row, Trace};
 use crate::track::{Id, Track};
@@ -13,24 +17,48 @@ use crate::track::{Id, Track};
 impl Trace {
     /// One trace per rank, if this one holds several.
     pub fn into_ranks(self) -> Result<Vec<(u32, Trace)>, Box<Trace>> {
-        let named: Vec<Option<u32>> = self.tracks.iter().map(|(_, track)| self.rank_of(track)).collect();
-        let ranks: BTreeSet<u32> = named.iter().flatten().copied().collect();
-        if ranks.len() < 2 {
+        let noted = self.noted();
+        let of_track: Vec<Option<u32>> =
+            self.tracks.iter().map(|(_, track)| self.rank_of(track, &noted)).collect();
+        let several = of_track.iter().flatten().collect::<BTreeSet<_>>().len() > 1;
+        if !several && noted.values().all(|ranks| ranks.len() < 2) {
             return Err(Box::new(self));
         }
-        let on_gpu: BTreeSet<Option<u32>> = self
-            .rows()
-            .filter(|row| self.class(*row).is_gpu())
-            .map(|row| named[self.track_id(row).0 as usize])
-            .collect();
+        let of_row = self.by_row(&of_track);
+        let ranks: BTreeSet<u32> = of_row.iter().flatten().copied().collect();
+        let on_gpu: BTreeSet<Option<u32>> =
+            self.rows().filter(|row| self.class(*row).is_gpu()).map(|row| of_row[row as usize]).collect();
         if on_gpu.len() < 2 || on_gpu.contains(&None) {
             return Err(Box::new(self));
         }
-        Ok(ranks.into_iter().map(|rank| (rank, self.only(rank, &named))).collect())
+        Ok(ranks.into_iter().map(|rank| (rank, self.only(rank, &of_row, &of_track))).collect())
     }
 
-    /// The rank that a track's process names.
-    fn rank_of(&self, track: &Track) -> Option<u32> {
+    /// The ranks that events of each process note.
+    fn noted(&self) -> FxHashMap<Id, BTreeSet<u32>> {
+        let mut noted: FxHashMap<Id, BTreeSet<u32>> = FxHashMap::default();
+        for (row, rank) in self.args.iter(Arg::MergedRank) {
+            if let Ok(rank) = u32::try_from(rank) {
+                noted.entry(self.track(row).key.pid).or_default().insert(rank);
+            }
+        }
+        noted
+    }
+
+    fn by_row(&self, of_track: &[Option<u32>]) -> Vec<Option<u32>> {
+        let mut of_row: Vec<Option<u32>> =
+            self.rows().map(|row| of_track[self.track_id(row).0 as usize]).collect();
+        for (row, rank) in self.args.iter(Arg::MergedRank) {
+            of_row[row as usize] = u32::try_from(rank).ok().or(of_row[row as usize]);
+        }
+        of_row
+    }
+
+    /// The rank of a track's process: the one that its events note, else the one in its name.
+    fn rank_of(&self, track: &Track, noted: &FxHashMap<Id, BTreeSet<u32>>) -> Option<u32> {
+        if let Some(rank) = noted.get(&track.key.pid).and_then(BTreeSet::first) {
+            return Some(*rank);
+        }
         let by_label = self.tracks.process_label(track.key.pid).and_then(|label| {
             rank_in(self.strings.get(label.name)).or_else(|| rank_in(self.strings.get(label.labels)))
         });
@@ -40,11 +68,11 @@ impl Trace {
         })
     }
 
-    fn only(&self, rank: u32, named: &[Option<u32>]) -> Trace {
-        let is_own = |track: crate::track::TrackId| named[track.0 as usize] == Some(rank);
+    fn only(&self, rank: u32, of_row: &[Option<u32>], of_track: &[Option<u32>]) -> Trace {
+        let is_own = |track: crate::track::TrackId| of_track[track.0 as usize] == Some(rank);
         let mut new_row: Vec<Row> = vec![NO_ROW; self.len()];
         let mut columns = Columns::default();
-        for row in self.rows().filter(|row| is_own(self.track_id(*row))) {
+        for row in self.rows().filter(|row| of_row[*row as usize] == Some(rank)) {
             new_row[row as usize] = columns.start.len() as Row;
             columns.push_from(&self.columns, row);
         }
@@ -97,6 +125,36 @@ fn rank_in(text: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Builder, Phase, Record};
+
+    /// Kernels of processes, each with the rank that it notes.
+    fn kernels(of: &[(i64, Option<i64>)]) -> Trace {
+        let mut builder = Builder::default();
+        let category = builder.strings().intern(b"kernel");
+        for (pid, rank) in of {
+            let mut record = Record::default();
+            record.tag = builder.tag(Phase::Complete, category);
+            (record.pid, record.tid) = (Id::Int(*pid), Id::Int(7));
+            (record.start, record.dur) = (Some(crate::Ns(0)), Some(crate::Ns(1)));
+            if let Some(rank) = rank {
+                record.set_int(Arg::MergedRank, *rank);
+            }
+            builder.push(&record);
+        }
+        builder.finish()
+    }
+
+    #[test]
+    fn ranks_that_events_note_are_apart_even_in_one_process() {
+        let rows = |of: &[(i64, Option<i64>)]| {
+            let parts = kernels(of).into_ranks().ok()?;
+            Some(parts.into_iter().map(|(rank, part)| (rank, part.len())).collect::<Vec<_>>())
+        };
+        assert_eq!(rows(&[(1, Some(0)), (1, Some(3)), (1, Some(3))]), Some(vec![(0, 1), (3, 2)]));
+        assert_eq!(rows(&[(1, Some(0)), (1, None), (2, Some(3))]), Some(vec![(0, 2), (3, 1)]));
+        assert_eq!(rows(&[(1, Some(3)), (1, Some(3))]), None, "of one rank");
+        assert_eq!(rows(&[(1, Some(0)), (2, Some(1)), (3, None)]), None, "whose the last is, nobody says");
+    }
 
     #[test]
     fn ranks_are_read_from_process_names() {

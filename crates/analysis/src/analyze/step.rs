@@ -3,6 +3,7 @@
 use gpuscope_trace::Ns;
 use serde::Serialize;
 
+use super::differs::Differs;
 use crate::breakdown::{BreakdownAnswer, StepTimes};
 use crate::median::median;
 
@@ -17,11 +18,14 @@ pub struct StepSummary {
     pub spread_pct: f64,
     /// They are a guess: nothing marks them.
     pub inferred: bool,
-    /// Shares of the GPUs' time from first to last event, over all ranks; they make 100.
+    /// Shares of the GPUs' time from first to last event, over all ranks, but for time in which work from before the
+    /// recording still ran; they make 100.
     pub computation_pct: f64,
     pub exposed_comm_pct: f64,
     pub exposed_memcpy_pct: f64,
     pub idle_pct: f64,
+    /// In what a rank is unlike the median one, if in anything.
+    pub differs: Option<Differs>,
 }
 
 impl StepSummary {
@@ -43,7 +47,8 @@ impl StepSummary {
         let (shortest, longest) = (steps.iter().min(), steps.iter().max());
         let sum =
             |part: fn(&crate::breakdown::Times) -> Ns| ranks.iter().map(|rank| part(&rank.total)).sum::<Ns>();
-        let total = sum(|times| times.total_ns);
+        let unrecorded: Ns = ranks.iter().map(|rank| rank.unrecorded_ns).sum();
+        let total = sum(|times| times.total_ns) - unrecorded;
         StepSummary {
             median_ns: median(steps.clone()),
             p99_ns: p99,
@@ -57,7 +62,8 @@ impl StepSummary {
             computation_pct: sum(|times| times.computation_ns).pct_of(total),
             exposed_comm_pct: sum(|times| times.exposed_comm_ns).pct_of(total),
             exposed_memcpy_pct: sum(|times| times.exposed_memcpy_ns).pct_of(total),
-            idle_pct: sum(|times| times.idle_ns).pct_of(total),
+            idle_pct: (sum(|times| times.idle_ns) - unrecorded).pct_of(total),
+            differs: Differs::of(ranks),
         }
     }
 }

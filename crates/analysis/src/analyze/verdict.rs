@@ -11,34 +11,67 @@ const BUSY_PCT: f64 = 90.0;
 const MUCH_PCT: f64 = 25.0;
 
 pub(super) fn of(answer: &AnalyzeAnswer) -> String {
-    let step = &answer.step;
     if !answer.has_gpu_work() {
         return "There is no GPU work in these traces.".to_owned();
     }
-    let whole = step.whole();
-    let gain = answer.findings.first().and_then(|finding| finding.gain_pct);
-    if let Some(pct) = bound_by_communication(answer, gain.unwrap_or(0.0)) {
-        return format!("For {pct:.0} % of the time the GPUs only communicate, or wait for other ranks to.");
+    let sentences: Vec<String> =
+        [largest_loss(answer), could_be_saved(answer)].into_iter().flatten().collect();
+    if !sentences.is_empty() {
+        return sentences.join(" ");
     }
-    match (answer.findings.first(), gain) {
-        (Some(finding), Some(pct)) => format!("{pct:.0} % {whole} could be saved: {}.", finding.title),
-        (Some(finding), None) if step.computation_pct >= BUSY_PCT => {
+    let step = &answer.step;
+    match answer.findings.first() {
+        Some(finding) if step.computation_pct >= BUSY_PCT => {
             format!("Time is well spent, but {}.", finding.title)
         }
-        (Some(finding), None) => {
+        Some(finding) => {
             format!("The GPUs compute {:.0} % of the time; {}.", step.computation_pct, finding.title)
         }
-        (None, _) => without_findings(answer, whole),
+        None => without_findings(answer, step.whole()),
     }
 }
 
-/// The share of communication, if there is much of it and no finding says how to have less.
-fn bound_by_communication(answer: &AnalyzeAnswer, gain_pct: f64) -> Option<f64> {
-    let pct = answer.step.exposed_comm_pct;
-    let most = pct >= MUCH_PCT && pct > answer.step.idle_pct && pct > 4.0 * gain_pct;
-    let explains = |id| matches!(id, "exposed_communication" | "straggler");
-    let told = answer.findings.iter().any(|finding| explains(finding.id));
-    (most && !told).then_some(pct)
+/// What all that is listed would bring together, and what it is.
+fn could_be_saved(answer: &AnalyzeAnswer) -> Option<String> {
+    let worth: Vec<_> = answer.findings.iter().filter(|finding| finding.gain_ns.is_some()).collect();
+    let joint = answer.joint_gain_pct?;
+    let whole = answer.step.whole();
+    let of = answer.step.median_ns.map(|step| format!(" of {}", crate::text::time(step))).unwrap_or_default();
+    let first = &worth.first()?.title;
+    let more = match worth.len() {
+        1 => String::new(),
+        _ => format!(" ({:.0} %)", worth[0].gain_pct.unwrap_or_default()),
+    };
+    let rest = match worth[1..] {
+        [] => String::new(),
+        [second] => format!("; {} ({:.0} %)", second.title, second.gain_pct.unwrap_or_default()),
+        [second, .., _] => {
+            let percent = second.gain_pct.unwrap_or_default();
+            format!("; {} ({percent:.0} %); and {} more", second.title, worth.len() - 2)
+        }
+    };
+    Some(format!("{joint:.0} % {whole}{of} could be saved: {first}{more}{rest}."))
+}
+
+/// What the GPUs lose most of their time to, if that is much and what is listed explains less than half of it.
+fn largest_loss(answer: &AnalyzeAnswer) -> Option<String> {
+    let step = &answer.step;
+    let gains = |explains: fn(&str) -> bool| {
+        let of_it = answer.findings.iter().filter(|finding| explains(finding.id));
+        of_it.filter_map(|finding| finding.gain_pct).fold(0.0, f64::max)
+    };
+    if step.exposed_comm_pct >= step.idle_pct {
+        let explained = gains(|id| matches!(id, "exposed_communication" | "straggler"));
+        return (step.exposed_comm_pct >= MUCH_PCT && explained < step.exposed_comm_pct / 2.0).then(|| {
+            format!(
+                "For {:.0} % of the time the GPUs only communicate, or wait for other ranks to.",
+                step.exposed_comm_pct
+            )
+        });
+    }
+    let explained = gains(|id| !matches!(id, "exposed_communication" | "straggler"));
+    (step.idle_pct >= MUCH_PCT && explained < step.idle_pct / 2.0)
+        .then(|| format!("The GPUs idle for {:.0} % of the time; {}.", step.idle_pct, why_idle(&answer.idle)))
 }
 
 fn without_findings(answer: &AnalyzeAnswer, whole: &str) -> String {
@@ -57,12 +90,7 @@ fn without_findings(answer: &AnalyzeAnswer, whole: &str) -> String {
              worth 2 % {whole}."
         );
     }
-    if step.idle_pct < MUCH_PCT {
-        return format!(
-            "The GPUs compute {pct:.0} % of the time; no single cause of the rest is worth 2 % {whole}."
-        );
-    }
-    format!("The GPUs idle for {:.0} % of the time; {}.", step.idle_pct, why_idle(&answer.idle))
+    format!("The GPUs compute {pct:.0} % of the time; no single cause of the rest is worth 2 % {whole}.")
 }
 
 /// From the first to the last work of a GPU, and the step, if a single one was recorded and is mostly something else.
@@ -77,10 +105,14 @@ fn why_idle(idle: &IdleAnswer) -> String {
     let reasons = [
         (
             sum(|device| device.unlinked_ns),
-            "what launched their work is not recorded, so it is not known why",
+            "what launched their work is not recorded, so it is not known why: record the host too",
         ),
-        (sum(|device| device.queued_ns), "work was launched but waited, for events or for work not recorded"),
+        (
+            sum(|device| device.queued_ns),
+            "work was launched but waited, for events or for work that is not recorded",
+        ),
         (sum(|device| device.launch_ns), "work was launched but had not arrived yet"),
+        (sum(|device| device.in_call_ns), "the launch calls themselves take that long"),
     ];
     let host = sum(|device| device.host_ns);
     match reasons.into_iter().max_by_key(|(time, _)| *time).filter(|(time, _)| *time > host) {

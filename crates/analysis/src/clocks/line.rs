@@ -7,12 +7,12 @@
 //! longest and between which slopes it is there at all.
 
 /// Crystals are off by some tens of parts per million, and clock discipline steers by at most 500.
-const STEEPEST: f64 = 500e-6;
+pub(super) const STEEPEST: f64 = 500e-6;
 
 /// Bounds may contradict by this much, in nanoseconds: clocks are read in whole ones.
 const ROUNDING: f64 = 2.0;
 
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Bounds {
     /// The first point: all others are taken relative to it, so that floats hold them to the nanosecond.
     origin: Option<(i64, i64)>,

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use gpuscope_trace::Ns;
 
 use super::Offsets;
+use super::ends::{self, End};
 use super::line::{Bounds, Line};
 use crate::collectives::{Matched, Op};
 
@@ -13,6 +14,8 @@ use crate::collectives::{Matched, Op};
 struct Meeting {
     not_before: i64,
     not_after: i64,
+    /// When the member on the best known clock ended, and how far off that may be.
+    end: Option<(i64, i64)>,
     touched: bool,
 }
 
@@ -34,7 +37,7 @@ pub(super) fn all(matched: &Matched, offsets: &mut Offsets) {
     for (i, part) in matched.parts.iter().enumerate() {
         parts_of[offsets.of_member[part.member as usize] as usize].push(i as u32);
     }
-    let meeting = Meeting { not_before: i64::MIN, not_after: i64::MAX, touched: false };
+    let meeting = Meeting { not_before: i64::MIN, not_after: i64::MAX, end: None, touched: false };
     let mut solver = Solver {
         matched,
         offsets,
@@ -69,7 +72,7 @@ impl Solver<'_> {
     }
 
     fn line(&self, clock: u32) -> Option<Line> {
-        let mut bounds = Bounds::default();
+        let (mut bounds, mut ends) = (Bounds::default(), Vec::new());
         for &i in &self.parts_of[clock as usize] {
             let meeting = self.meetings[self.collective_of[i as usize] as usize];
             let part = &self.matched.parts[i as usize];
@@ -81,8 +84,13 @@ impl Solver<'_> {
             if meeting.not_after != i64::MAX && (op.everyone_waits() || op == Op::Send) {
                 bounds.at_least(start, start.saturating_sub(meeting.not_after));
             }
+            if let Some((known, half_width)) = meeting.end.filter(|_| op.everyone_waits()) {
+                ends.push(End { time: end, ahead: end.saturating_sub(known), half_width });
+            }
         }
-        bounds.middle()
+        let mut closer = bounds.clone();
+        let agreed = if ends::bound(&ends, &mut closer) { closer.middle() } else { None };
+        agreed.filter(|line| line.contradiction.is_none()).or_else(|| bounds.middle())
     }
 
     /// Takes a clock as known and passes on what its parts say about their collectives.
@@ -105,6 +113,9 @@ impl Solver<'_> {
             if op.everyone_waits() || op == Op::Recv {
                 let (end, half_width) = time(part.end());
                 meeting.not_after = meeting.not_after.min((end + half_width).0);
+                if op.everyone_waits() && meeting.end.is_none_or(|(_, known)| half_width.0 < known) {
+                    meeting.end = Some((end.0, half_width.0));
+                }
             }
             if !std::mem::replace(&mut meeting.touched, true) {
                 self.contact(collective);

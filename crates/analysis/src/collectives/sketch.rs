@@ -98,7 +98,7 @@ impl Sketch {
     /// Finds what devices did when, and what there was most of between collectives.
     fn walk(&mut self, view: View<'_>) -> BTreeMap<i64, Device> {
         let mut devices: BTreeMap<i64, Device> = BTreeMap::new();
-        let (mut waits, mut between) = (HostWaits::default(), Between::new(view));
+        let (mut waits, mut between) = (HostWaits::new(view), Between::new(view));
         for event in view.gpu() {
             let device = devices.entry(view.device(event.row)).or_default();
             if let Some(gap) = waits.add(view, event) {

@@ -3,6 +3,7 @@
 use gpuscope_trace::{Class, Interval, Ns, Row, Step, View};
 
 use crate::graph::Window;
+use crate::{Breakdown, Question};
 
 /// Which of the annotations with a name: both ends in, counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,9 +14,9 @@ pub struct Instances {
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum WindowOf {
-    /// The selected steps, or the middle one if all are; the whole trace if it has none.
+    /// The selected steps, or the median one if all are; the whole trace if none has GPU work.
     #[default]
-    MiddleStep,
+    MedianStep,
     /// Host annotations whose name contains a text, by start.
     Annotation { containing: String, instances: Instances },
     /// All that was recorded.
@@ -33,7 +34,7 @@ impl WindowOf {
     pub(crate) fn find(&self, view: View<'_>) -> Option<Found> {
         match self {
             WindowOf::Everything => everything(view),
-            WindowOf::MiddleStep => match chosen_steps(view) {
+            WindowOf::MedianStep => match chosen_steps(view) {
                 steps if steps.is_empty() => everything(view),
                 steps => {
                     Some(of_rows(view, &steps.iter().map(|step| step.row).collect::<Vec<_>>(), Some(&steps)))
@@ -55,11 +56,14 @@ impl WindowOf {
     }
 }
 
-/// The steps that the selection leaves, or the one in the middle of all.
+/// The steps that the selection leaves, or the median one of all.
 fn chosen_steps(view: View<'_>) -> Vec<Step> {
     let steps = view.steps();
     if view.selection.is_everything() {
-        return steps.get(steps.len() / 2).copied().into_iter().collect();
+        // Which rank it is makes no difference.
+        let breakdown = Breakdown::default().local(0, view);
+        let median = breakdown.median_step().map(|step| step.step);
+        return steps.iter().filter(|step| Some(step.number) == median).take(1).copied().collect();
     }
     steps.iter().filter(|step| view.selection.has_step(step.number, step.start)).copied().collect()
 }

@@ -38,9 +38,11 @@ impl StepPart {
             What::Transfer => "transfer",
             What::Copy => "copies",
             What::IdleHost => "idle: host",
+            What::IdleInCall => "idle: in the launching call",
             What::IdleLaunch => "idle: launch",
             What::IdleQueued => "idle: queued",
             What::IdleUnlinked => "idle: launch not recorded",
+            What::Unrecorded => "older work, not recorded",
             What::Lead => "before the first GPU work",
             What::Tail => "after the last",
         };
@@ -58,8 +60,10 @@ impl What {
             What::Waiting | What::Transfer => Hue::Communication,
             What::Copy => Hue::Copy,
             What::IdleHost => Hue::Host,
+            What::IdleInCall => Hue::Nth(4),
             What::IdleQueued => Hue::Nth(7),
             What::IdleUnlinked => Hue::Nth(6),
+            What::Unrecorded => Hue::Nth(3),
             What::IdleLaunch | What::Lead | What::Tail => Hue::Idle,
         }
     }

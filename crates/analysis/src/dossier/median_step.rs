@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::breakdown::{RankBreakdown, StepTimes};
 use crate::collectives::CollectivesAnswer;
-use crate::idle::{Cut, Idle};
+use crate::idle::{Cut, Idle, Unrecorded};
 use crate::step_time::Basis;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -25,12 +25,16 @@ pub enum What {
     Copy,
     /// Nothing was launched.
     IdleHost,
+    /// Inside the call that launched the next work.
+    IdleInCall,
     /// Launched, and on its way.
     IdleLaunch,
     /// Launched, and waiting for something else.
     IdleQueued,
     /// What launched the work is not recorded.
     IdleUnlinked,
+    /// Work from before the recording still ran.
+    Unrecorded,
     /// Before the first GPU work of a window.
     Lead,
     /// After the last.
@@ -78,14 +82,7 @@ pub(super) struct RankStep {
 
 pub(super) fn local(rank: u32, view: View<'_>, breakdown: &RankBreakdown) -> Option<RankStep> {
     let time = breakdown.step_time.as_ref()?;
-    let rows = if breakdown.steps.is_empty() { &breakdown.inferred_steps } else { &breakdown.steps };
-    let length = |row: &StepTimes| match time.from {
-        Basis::Period => row.period_ns,
-        Basis::Window => Some(row.window_ns),
-    };
-    let left_out = |row: &&StepTimes| !time.left_out.iter().any(|out| out.step == row.step);
-    let distance = |row: &&StepTimes| length(row).map_or(i64::MAX, |ns| (ns.0 - time.ns.0).abs());
-    let row = rows.iter().filter(left_out).min_by_key(distance)?;
+    let row = breakdown.median_step()?;
     let whole = whole(view, row, time.from)?;
     let mut step = RankStep {
         rank,
@@ -159,8 +156,8 @@ impl RankStep {
 
     /// The gaps before each event and after the last.
     fn idle(&mut self, view: View<'_>, inside: &[&GpuEvent]) {
-        let (mut busy_until, mut idle) = (self.whole.start, [Ns::ZERO; 4]);
-        let threshold = Idle::default().threshold;
+        let (mut busy_until, mut idle) = (self.whole.start, [Ns::ZERO; 6]);
+        let (threshold, older) = (Idle::default().threshold, Unrecorded::of(view));
         for (i, event) in inside.iter().enumerate() {
             let gap = Interval::new(busy_until, event.start);
             busy_until = busy_until.max(event.end);
@@ -171,17 +168,28 @@ impl RankStep {
                 self.own.push((What::Lead, gap.len()));
                 continue;
             }
-            match view.launch_start(event.row) {
-                Some(launched) => {
-                    let cut = Cut::of(gap, launched, threshold);
-                    for (sum, part) in idle.iter_mut().zip([cut.host.len(), cut.launch, cut.queued]) {
-                        *sum += part;
-                    }
+            let parts = match view.launch(event.row).and_then(|call| view.trace.span(call)) {
+                Some((began, returned)) if older.fills(gap, event.row, Interval::new(began, returned)) => {
+                    [Ns::ZERO, Ns::ZERO, Ns::ZERO, Ns::ZERO, Ns::ZERO, gap.len()]
                 }
-                None => idle[3] += gap.len(),
+                Some((began, returned)) => {
+                    let cut = Cut::of(gap, Interval::new(began, returned), threshold);
+                    [cut.host.len(), cut.in_call, cut.launch, cut.queued, Ns::ZERO, Ns::ZERO]
+                }
+                None => [Ns::ZERO, Ns::ZERO, Ns::ZERO, Ns::ZERO, gap.len(), Ns::ZERO],
+            };
+            for (sum, part) in idle.iter_mut().zip(parts) {
+                *sum += part;
             }
         }
-        let kinds = [What::IdleHost, What::IdleLaunch, What::IdleQueued, What::IdleUnlinked];
+        let kinds = [
+            What::IdleHost,
+            What::IdleInCall,
+            What::IdleLaunch,
+            What::IdleQueued,
+            What::IdleUnlinked,
+            What::Unrecorded,
+        ];
         self.own.extend(kinds.into_iter().zip(idle));
         let tail = Interval::new(busy_until.min(self.whole.end), self.whole.end);
         self.own.push((if inside.is_empty() { What::Lead } else { What::Tail }, tail.len()));

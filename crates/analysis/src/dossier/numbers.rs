@@ -8,7 +8,8 @@ use super::DossierAnswer;
 use super::per_step::RankSteps;
 use crate::breakdown::{RankBreakdown, StepTimes, Times};
 
-/// The rank that is worst off, and how far from the median one.
+/// The rank that is worst off, and how far from the median one. Where no rank is worse off than the median one, the one
+/// that is best off.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Worst {
     pub rank: u32,
@@ -91,12 +92,13 @@ fn exposed(ranks: &[RankBreakdown], steps: &[StepTimes]) -> KeyNumber {
 }
 
 /// What shares of a rank's time are of: from its first to its last GPU event, or all of the only step that there is, with
-/// what lies before and after its GPU work.
+/// what lies before and after its GPU work. Time that older work filled, which was not recorded, is left out.
 fn whole(rank: &RankBreakdown) -> Ns {
-    match steps_of(rank) {
+    let whole = match steps_of(rank) {
         [only] => only.window_ns.max(rank.total.total_ns),
         _ => rank.total.total_ns,
-    }
+    };
+    whole - rank.unrecorded_ns
 }
 
 /// A part of the GPUs' time.
@@ -197,6 +199,10 @@ fn worst(mut of_rank: Vec<(u32, f64)>, worse: Worse) -> Option<Worst> {
     }
     of_rank.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
     let median = of_rank[(of_rank.len() - 1) / 2].1;
-    let (rank, value) = if worse == Worse::More { of_rank[of_rank.len() - 1] } else { of_rank[0] };
-    Some(Worst { rank, value, from_median: value - median })
+    let (lowest, highest) = (of_rank[0], of_rank[of_rank.len() - 1]);
+    let far = |(rank, value): (u32, f64)| Worst { rank, value, from_median: value - median };
+    let (badly, well) = if worse == Worse::More { (highest, lowest) } else { (lowest, highest) };
+    // A tenth of the distance on the other side is as good as none.
+    let is_worse = far(badly).from_median.abs() * 10.0 >= far(well).from_median.abs();
+    Some(far(if is_worse { badly } else { well }))
 }

@@ -14,7 +14,7 @@ pub(super) struct RankSteps {
 pub(super) fn of(view: View<'_>) -> RankSteps {
     let steps = view.steps();
     let mut host_idle: Vec<(i64, Ns)> = steps.iter().map(|step| (step.number, Ns::ZERO)).collect();
-    let (mut waits, mut step_at) = (HostWaits::default(), steps.cursor());
+    let (mut waits, mut step_at) = (HostWaits::new(view), steps.cursor());
     for event in view.gpu() {
         let Some(gap) = waits.add(view, event) else { continue };
         let step = view.trace.start(gap.call).and_then(|launched| step_at.at(launched));

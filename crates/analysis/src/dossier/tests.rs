@@ -45,7 +45,8 @@ fn the_parts_of_a_period_make_it_up_to_the_nanosecond() {
             (What::Transfer, 100),
             (What::Copy, 100),
             (What::IdleHost, 110),
-            (What::IdleLaunch, 60 + 30_000),
+            (What::IdleInCall, 5),
+            (What::IdleLaunch, 55 + 30_000),
             (What::IdleQueued, 20_000),
             (What::IdleUnlinked, 50),
         ]

@@ -183,6 +183,11 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
         return None;
     }
     let stall = stall(facts, &seen, per_step, steps);
+    // What comes first is a finding of its own, whatever it consists of.
+    let is_general = matches!(cause.cause, Cause::Python | Cause::Operator);
+    if is_general && stall.is_some_and(|stall| stall.at == Where::BeforeItsFirstWork) {
+        return None;
+    }
     if let Some(stall) = stall.filter(|stall| stall.at != Where::BetweenItsWork) {
         if facts.model.ranks.iter().all(|rank| rank.steps.len() == 0) {
             // What came before the GPU's first work cost a step something only if one began there.
@@ -241,9 +246,6 @@ fn stall(facts: &Facts<'_>, seen: &Seen<'_>, per_step: Ns, steps: i64) -> Option
 
 fn title(cause: &HostCause, at: Where) -> String {
     match (cause.cause, at) {
-        (Cause::Python, Where::BeforeItsFirstWork) => {
-            "Python code before the first launch keeps the GPU waiting".to_owned()
-        }
         (Cause::Python, Where::AfterItsLastWork) => {
             "Python code after the last kernel makes the step longer".to_owned()
         }

@@ -1,9 +1,71 @@
-//! What the host did before the GPU got its first work.
+//! A single step that begins with work of the host: what it did before the GPU got its first work. With several steps
+//! a gap between two of them is idle time like any other.
 
 use gpuscope_trace::{Interval, Ns, StrId, View};
 use rustc_hash::FxHashMap;
 
-use crate::graph::{Node, What};
+use super::{Evidence, Facts, Finding, rank_flag};
+use crate::graph::{Graph, Node, NodeId, Scenario, What, Why};
+
+pub(super) const ID: &str = "host_before_first_launch";
+
+pub(super) fn host_comes_first(facts: &Facts<'_>) -> Vec<Finding> {
+    let single = facts.model.ranks.iter().all(|rank| rank.steps.len() == 1);
+    let leads = || (0..).zip(&facts.model.coupled.graphs).filter_map(|(i, graph)| Some((i, lead(graph)?)));
+    let longest = leads().max_by_key(|(_, lead)| lead.time.len());
+    let Some((worst, lead)) = longest.filter(|_| single) else { return Vec::new() };
+    let few_factors = leads().map(|(i, lead)| (i, lead.first_call, 0.0)).collect();
+    let without = Scenario { few_factors, ..Scenario::default() };
+    let Some(gain) = facts.gain(&without).and_then(|gain| gain.at_most(lead.time.len(), facts.step)) else {
+        return Vec::new();
+    };
+    let rank = facts.model.ranks[worst as usize].rank;
+    let did = facts.marked.get(worst as usize).map_or(&[][..], |marks| &marks.lead);
+    let mostly = did.iter().max_by_key(|(_, time)| *time).map(|(name, _)| format!(", mostly in {name}"));
+    let title = format!(
+        "the host is busy for {} before the first launch{}",
+        crate::text::time(lead.time.len()),
+        mostly.unwrap_or_default()
+    );
+    let parts: Vec<String> =
+        did.iter().map(|(name, time)| format!("{name} {}", crate::text::time(*time))).collect();
+    let evidence = Evidence {
+        rank: Some(rank),
+        start_ns: Some(lead.time.start),
+        end_ns: Some(lead.time.end),
+        names: did.iter().map(|(name, _)| name.clone()).collect(),
+        text: format!(
+            "the GPU's first work comes {} into the step{}{}",
+            crate::text::time(lead.time.len()),
+            if parts.is_empty() { "" } else { ": " },
+            parts.join(", ")
+        ),
+        ..Evidence::default()
+    };
+    let (confidence, caveat) = facts.about_host();
+    let finding = Finding::new(
+        ID,
+        title,
+        "prepare the next batch while the GPU works: in DataLoader workers, ahead of the step, or on the GPU",
+        format!("gpuscope critical-path{}", rank_flag(&[rank])),
+    );
+    let claim = [("lead_ns", lead.time.len().0)];
+    vec![finding.claiming(claim).shown_by(evidence).trusted(confidence, caveat).worth(gain, without)]
+}
+
+struct Lead {
+    /// From the step's start to the GPU's first work.
+    time: Interval,
+    first_call: NodeId,
+}
+
+fn lead(graph: &Graph) -> Option<Lead> {
+    let on_gpu = (0..).zip(&graph.nodes).filter(|(_, node)| matches!(node.what, What::Gpu(_)));
+    let (first, node) = on_gpu.min_by_key(|(_, node)| node.start)?;
+    let launch = graph.edges_into(first).iter().find(|edge| edge.why == Why::Launch)?;
+    let time = Interval::new(graph.span.start, node.start);
+    Some(Lead { time, first_call: launch.from }).filter(|lead| !lead.time.is_empty())
+}
 
 /// Names listed.
 const LISTED: usize = 3;

@@ -11,6 +11,7 @@ use crate::graph::{Hold, Marks, Node, NodeId, What};
 use crate::idle::{Cause, Causes};
 use crate::model::{JobModel, RankModel};
 use crate::phases::recomputed;
+use crate::start_up::StartUp;
 
 pub(super) const SYNCHRONISATION: u32 = 1;
 pub(super) const ITEM: u32 = 1 << 1;
@@ -52,6 +53,8 @@ pub(crate) struct RankMarks {
     pub fill: f64,
     /// What the launching thread did before the GPU's first work, by name with all inside: the most telling first.
     pub lead: Vec<(String, Ns)>,
+    /// What it did for the first time.
+    pub start_up: StartUp,
     /// What its GPU work could take less.
     pub opportunities: Vec<RankOpportunity>,
 }
@@ -90,6 +93,7 @@ pub(crate) fn model(rank: u32, view: View<'_>) -> Option<(RankModel, RankMarks)>
     let mut model = RankModel::new(rank, view, &Marks { gpu: &gpu, group: &group, host: Some(&host) })?;
     let mut marks = RankMarks::of(rank, view, &model);
     marks.opportunities = opportunities(view, &model);
+    marks.start_up = marker.start_up;
     model.groups = marker.groups.take().into_labels();
     Some((model, marks))
 }
@@ -121,6 +125,7 @@ struct Marker<'a> {
     causes: RefCell<Causes<'a>>,
     /// Calls that copy.
     copying: FxHashSet<Row>,
+    start_up: StartUp,
     groups: RefCell<Groups>,
     /// Names that say pageable.
     pageable: FxHashSet<StrId>,
@@ -143,6 +148,7 @@ impl<'a> Marker<'a> {
         Marker {
             causes: RefCell::new(Causes::new(view)),
             copying,
+            start_up: StartUp::of(view),
             groups: RefCell::default(),
             pageable,
             recomputing: recomputed(view, calls.iter().copied()),
@@ -151,6 +157,10 @@ impl<'a> Marker<'a> {
     }
 
     fn host(&self, row: Row) -> u32 {
+        // What happens once is no habit of the program.
+        if self.start_up.rows.contains(&row) {
+            return 0;
+        }
         let (cause, _) = self.causes.borrow_mut().of(row);
         match cause {
             Cause::Synchronisation => SYNCHRONISATION,
@@ -343,6 +353,7 @@ impl RankMarks {
             groups: groups.named(&model.names),
             fill: if weight > 0.0 { filled / weight } else { 1.0 },
             opportunities: Vec::new(),
+            start_up: StartUp::default(),
             lead: lead::of(view, nodes, model.graph().map(|graph| graph.span.start)),
         }
     }

@@ -25,10 +25,10 @@ pub(super) fn all(answer: &HtaAnswer) -> Vec<Advice> {
 }
 
 fn idle(answer: &HtaAnswer) -> Option<Advice> {
-    let share = answer.mean.gpu_idle_time_pct;
+    let share = answer.mean.gpu_idle_time_pct - unrecorded_pct(answer);
     let devices = &answer.idle.devices;
     let sum = |part: fn(&crate::idle::DeviceIdle) -> Ns| devices.iter().map(part).sum::<Ns>();
-    let (whole, host) = (sum(|device| device.idle_ns), sum(|device| device.host_ns));
+    let (whole, host) = (sum(|d| d.idle_ns) - sum(|d| d.unrecorded_ns), sum(|d| d.host_ns));
     let cause = answer.idle.host_causes.first();
     (share >= IDLE_PCT).then(|| Advice {
         bottleneck: format!(
@@ -43,6 +43,15 @@ fn idle(answer: &HtaAnswer) -> Option<Advice> {
             None => "see gpuscope idle for what the GPUs waited for".to_owned(),
         },
     })
+}
+
+/// The mean share in which work from before the recording still ran: no idleness, although nothing is recorded.
+fn unrecorded_pct(answer: &HtaAnswer) -> f64 {
+    let working = answer.breakdown.ranks.iter().filter(|rank| rank.total.total_ns > Ns::ZERO);
+    let (count, sum) = working.fold((0.0, 0.0), |(count, sum), rank| {
+        (count + 1.0, sum + rank.unrecorded_ns.pct_of(rank.total.total_ns))
+    });
+    if count > 0.0 { sum / count } else { 0.0 }
 }
 
 fn exposed_communication(answer: &HtaAnswer) -> Option<Advice> {

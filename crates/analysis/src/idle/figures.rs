@@ -25,9 +25,11 @@ impl IdleAnswer {
         let panel = Panel::new(Axis::categories("", names), Axis::new("idle", Unit::Ns))
             .stacked()
             .with(part("nothing launched", Hue::Host, |device| device.host_ns))
-            .with(part("launching", Hue::Idle, |device| device.launch_ns))
+            .with(part("inside the launching call", Hue::Nth(4), |device| device.in_call_ns))
+            .with(part("launched, on its way", Hue::Idle, |device| device.launch_ns))
             .with(part("queued behind something else", Hue::Nth(7), |device| device.queued_ns))
-            .with(part("launch not recorded", Hue::Nth(6), |device| device.unlinked_ns));
+            .with(part("launch not recorded", Hue::Nth(6), |device| device.unlinked_ns))
+            .with(part("older work ran, not recorded", Hue::Nth(3), |device| device.unrecorded_ns));
         Figure::new("idle", few.title("What did idle GPUs wait for?", "idle"), panel)
     }
 

@@ -11,11 +11,20 @@ impl Tabular for IdleAnswer {
             .int("device", Unit::None, "The device", |d| d.device)
             .int("idle_ns", Unit::Ns, "Time in which nothing ran", |d| d.idle_ns.0)
             .int("host_ns", Unit::Ns, "… because the host had not launched anything", |d| d.host_ns.0)
-            .int("launch_ns", Unit::Ns, "… because a launch takes its time", |d| d.launch_ns.0)
+            .int("in_call_ns", Unit::Ns, "… inside the call that launched the next work", |d| {
+                d.in_call_ns.0
+            })
+            .int("launch_ns", Unit::Ns, "… because a launch takes its time to arrive", |d| d.launch_ns.0)
             .int("queued_ns", Unit::Ns, "… because launched work waited for something else", |d| {
                 d.queued_ns.0
             })
             .int("unlinked_ns", Unit::Ns, "… before work whose launch is unknown", |d| d.unlinked_ns.0)
+            .int(
+                "unrecorded_ns",
+                Unit::Ns,
+                "… as it seems: work from before the recording still ran",
+                |d| d.unrecorded_ns.0,
+            )
             .float("host_pct", Unit::Percent, "Waiting for the host, of the idle time", |d| {
                 d.host_ns.pct_of(d.idle_ns)
             })
@@ -26,6 +35,16 @@ impl Tabular for IdleAnswer {
             .int("idle_ns", Unit::Ns, "Device idle time behind it", |c| c.idle_ns.0)
             .int("count", Unit::Count, "Gaps it had a part in", |c| c.count as i64)
             .text("name", "The event behind most of it", |c| c.name.clone())
+            .build();
+        let calls = Table::of("calls", "The launching calls that devices idled in", &self.calls)
+            .int("rank", Unit::None, "The rank", |c| i64::from(c.rank))
+            .text("name", "The call", |c| c.name.clone())
+            .int("idle_ns", Unit::Ns, "Device idle time inside these calls", |c| c.idle_ns.0)
+            .int("count", Unit::Count, "Calls", |c| c.count as i64)
+            .int("longest_ns", Unit::Ns, "The most inside one call", |c| c.longest_ns.0)
+            .int("held_up_ns", Unit::Ns, "Inside blocking copies, or calls far longer than their like", |c| {
+                c.held_up_ns.0
+            })
             .build();
         let gaps = Table::of("host_gaps", "The longest waits for the host", &self.host_gaps)
             .int("rank", Unit::None, "The rank", |g| i64::from(g.rank))
@@ -58,6 +77,6 @@ impl Tabular for IdleAnswer {
             })
             .int("other_count", Unit::Count, "Other gaps", |s| s.categories.other.count as i64)
             .build();
-        vec![devices, causes, gaps, streams]
+        vec![devices, causes, gaps, calls, streams]
     }
 }

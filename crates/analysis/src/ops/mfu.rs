@@ -22,6 +22,7 @@ use super::counted::{Counted, counted};
 use super::kinds::Kinds;
 use super::roofline::Limits;
 use super::work::Works;
+use crate::step_time::Basis;
 use crate::{Breakdown, Question};
 
 /// Operations of one number format in one step.
@@ -253,8 +254,8 @@ impl Window {
     fn of(rank: u32, view: View<'_>) -> Window {
         let breakdown = Breakdown::default().local(rank, view);
         let Some(step_time) = breakdown.step_time else {
-            let gpu = (breakdown.total.total_ns > Ns::ZERO).then_some(breakdown.total.total_ns);
-            return Window { time: gpu, steps: Vec::new() };
+            let recorded = breakdown.total.total_ns - breakdown.unrecorded_ns;
+            return Window { time: (recorded > Ns::ZERO).then_some(recorded), steps: Vec::new() };
         };
         let rows = || breakdown.steps.iter().chain(&breakdown.inferred_steps);
         let left_out: FxHashSet<i64> = step_time.left_out.iter().map(|out| out.step).collect();
@@ -264,7 +265,9 @@ impl Window {
             steps = rows().filter(|row| row.times.busy_ns > Ns::ZERO).map(|row| row.step).collect();
         }
         steps.sort_unstable();
-        Window { time: Some(step_time.ns), steps }
+        // A period ends the opening of a recording; a window may hold it.
+        let unrecorded = if step_time.from == Basis::Window { breakdown.unrecorded_ns } else { Ns::ZERO };
+        Window { time: Some(step_time.ns - unrecorded), steps }
     }
 
     fn has(&self, view: View<'_>, row: gpuscope_trace::Row) -> bool {

@@ -44,7 +44,12 @@ pub(super) fn of(answer: &StragglersAnswer, matched: &Matched, counted: &Counted
 fn sentence(rank: &RankStraggler) -> String {
     let pattern = rank.pattern.as_ref().map(pattern).unwrap_or_default();
     let cause = rank.cause.as_ref().map(|found| cause(rank.rank, found)).unwrap_or_default();
-    format!("Rank {} is late by {} of its own{pattern}{cause}.", rank.rank, time(rank.own_lateness_ns))
+    format!(
+        "Rank {} is late by {} of its own{pattern}, and the others wait {:.0} % of their time for it{cause}.",
+        rank.rank,
+        time(rank.own_lateness_ns),
+        rank.others_wait_pct
+    )
 }
 
 fn pattern(pattern: &Pattern) -> String {

@@ -17,6 +17,10 @@ impl Tabular for StragglersAnswer {
                 r.inherited_ns.0
             })
             .int("wait_ns", Unit::Ns, "What it waited for others, clocks as they are", |r| r.wait_ns.0)
+            .int("others_wait_ns", Unit::Ns, "What each other rank waited for it, on average", |r| {
+                r.others_wait_ns.0
+            })
+            .float("others_wait_pct", Unit::Percent, "That, of the others' time", |r| r.others_wait_pct)
             .int("last", Unit::Count, "How often it was last for certain", |r| r.last as i64)
             .int("collectives", Unit::Count, "Collectives it shares with others here", |r| {
                 r.collectives as i64

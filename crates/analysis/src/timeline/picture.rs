@@ -313,11 +313,15 @@ impl Picture {
         let (mut names, mut notes) = (Numbers::default(), Numbers::default());
         notes.number(&mut picture.notes, "");
         let mut slices = 0;
-        for (member, rank) in ranks.into_iter().enumerate() {
+        let mut members = (0..).zip(&matched.ranks).peekable();
+        for rank in ranks {
             let base = Ns(rank.parts.base_ns);
+            // Of several inputs for one rank only the first is matched; the others stay as their files have them.
+            let member = members.next_if(|(_, member)| member.rank == rank.parts.rank);
             let aligned = |time: &mut Ns| {
-                *time = offsets.aligned(member as u32, *time + base)
-                    - offsets.reference_base(&matched, member as u32);
+                if let Some((member, _)) = member {
+                    *time = offsets.aligned(member, *time + base) - offsets.reference_base(&matched, member);
+                }
             };
             let middle = middle(&rank.tracks);
             let mut shifted = middle;

@@ -37,7 +37,7 @@ pub(crate) enum Added {
     Queue,
     /// How fast bytes move, per kind of copy
     Bandwidth,
-    /// Marks on the critical path of the middle step or the selected ones, and arrows along it
+    /// Marks on the critical path of the median step or the selected ones, and arrows along it
     CriticalPath,
     /// Marks on operators that launch the same kernels again and again
     Patterns,

@@ -117,7 +117,6 @@ fn a_selection_of_nothing_is_said() {
             "--stream 99 leaves none of 4 GPU events, so every time is 0; there are streams 7, 20",
         ),
         (["--device", "-3"], "--device -3 leaves none of 4"),
-        (["--step", "99"], "there are steps 7, 8"),
         (["--from", "10s"], "--from 10000000000 leaves none"),
     ] {
         let ran = folder.run(&["temporal", "@rank0.json", flags[0], flags[1]]);
@@ -212,4 +211,35 @@ fn few_small_kernels_after_a_long_pause_are_not_to_blame() {
         verdict.starts_with("The GPUs idle for 100 % of the time; the host launches too late"),
         "{verdict}"
     );
+}
+
+#[test]
+fn two_inputs_of_one_rank_are_answered_and_said_so() {
+    let folder = Folder::new();
+    folder
+        .write("a.json", rank(0).to_json())
+        .write("b.json", rank(0).to_json())
+        .write("c.json", rank(1).to_json());
+    let questions: [&[&str]; 9] = [
+        &["analyze"],
+        &["breakdown"],
+        &["idle"],
+        &["collectives"],
+        &["stragglers"],
+        &["critical-path"],
+        &["whatif", "--no-launch-overhead"],
+        &["hta"],
+        &["timeline"],
+    ];
+    for question in questions {
+        let inputs = ["@a.json", "@b.json", "@c.json", "--json"];
+        let ran = folder.run(&[question, &inputs[..]].concat());
+        assert!(ran.codes().contains(&"duplicate_rank".to_owned()), "{question:?}: {:?}", ran.codes());
+        if question[0] == "breakdown" {
+            assert_eq!(ran.ranks(), [0, 0, 1]);
+        }
+    }
+    // A report draws every input.
+    let ran = folder.run(&["analyze", "@a.json", "@b.json", "@c.json", "-o", "@report.html"]);
+    assert_eq!((ran.exit, &*ran.err), (0, ""));
 }

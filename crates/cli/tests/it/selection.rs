@@ -1,5 +1,7 @@
 //! The same selection flags on every command.
 
+use gpuscope_testkit::text::trace;
+
 use crate::support::{Folder, nameless, rank};
 
 /// `kernel_ns` of each rank.
@@ -76,4 +78,74 @@ fn steps_of_the_user_hold_for_every_command() {
     assert!(
         ran.out.contains("matches none of 2 annotations, so there are no steps; there are train 1, train 2")
     );
+}
+
+#[test]
+fn a_step_that_is_not_there_is_refused_by_every_command() {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json());
+    let commands: [&[&str]; 8] = [
+        &["analyze"],
+        &["breakdown"],
+        &["idle"],
+        &["critical-path"],
+        &["whatif", "--no-launch-overhead"],
+        &["kernels"],
+        &["collectives"],
+        &["convert", "-o", "@cut.json"],
+    ];
+    for command in commands {
+        let ran = folder.run(&[command, &["@rank0.json", "--step", "99"]].concat());
+        assert_eq!(ran.exit, 2, "{command:?}: {}", ran.err);
+        assert!(
+            ran.err.contains("--step 99: no such step; there are steps 7 to 8"),
+            "{command:?}: {}",
+            ran.err
+        );
+    }
+    assert!(!folder.path("cut.json").exists());
+    let none = folder.write("none.json", trace().kernel("gemm", 0..10).to_json());
+    let ran = none.run(&["breakdown", "@none.json", "--step", "1..3"]);
+    assert_eq!(ran.exit, 2);
+    assert!(ran.err.contains("--step 1..3: no such step; there are no steps"), "{}", ran.err);
+    // Some of a range are enough.
+    assert_eq!(folder.run(&["breakdown", "@rank0.json", "--step", "8..20", "--json"]).exit, 0);
+}
+
+#[test]
+fn an_annotation_that_is_not_there_is_refused() {
+    let folder = Folder::new();
+    folder.write("rank0.json", rank(0).to_json());
+    let ran = folder.run(&["critical-path", "@rank0.json", "--annotation", "forward"]);
+    assert_eq!(ran.exit, 2);
+    let said =
+        "--annotation forward: no annotation has that in its name; there are ProfilerStep#7, ProfilerStep#8";
+    assert!(ran.err.contains(said), "{}", ran.err);
+    let ran =
+        folder.run(&["critical-path", "@rank0.json", "--annotation", "ProfilerStep", "--instance", "5"]);
+    assert_eq!(ran.exit, 2);
+    assert!(ran.err.contains("--instance 5: `ProfilerStep` occurs 2 times"), "{}", ran.err);
+    let drawn = ["critical-path", "@rank0.json", "--annotation", "forward", "-o", "@path.json.gz"];
+    assert_eq!(folder.run(&drawn).exit, 2);
+    assert!(!folder.path("path.json.gz").exists());
+}
+
+#[test]
+fn the_critical_path_is_that_of_the_median_step() {
+    // The middle one launches nothing, and one takes twice as long.
+    let steps = [(1, 40_000), (2, 50_000), (3, 0), (4, 90_000), (5, 50_000), (6, 50_000)];
+    let text = steps.iter().fold(trace(), |trace, (number, length)| {
+        let from = number * 100_000;
+        let trace = trace.step(*number, from..from + 95_000);
+        if *length == 0 {
+            return trace;
+        }
+        trace.kernel("gemm", from + 2_000..from + 2_000 + length).launched_at(from + 500..from + 1_000)
+    });
+    let folder = Folder::new();
+    folder.write("rank0.json", text.to_json());
+    let step = folder.run(&["breakdown", "@rank0.json", "--json"]).json();
+    let step = step["data"]["ranks"][0]["step_time"].clone();
+    let path = folder.run(&["critical-path", "@rank0.json", "--json"]).json();
+    assert_eq!(path["data"]["window"], "ProfilerStep#6", "{step}");
 }

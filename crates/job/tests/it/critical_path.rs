@@ -1,14 +1,12 @@
 //! The critical path leads through what was planted, over all ranks and clocks, and leaves no nanosecond out.
 
-use std::path::{Path, PathBuf};
-
 use gpuscope_analysis::critical_path::{Bound, CriticalPathAnswer, WindowOf};
-use gpuscope_analysis::{CriticalPath, Question};
-use gpuscope_job::{JobOptions, Run};
+use gpuscope_analysis::{Analyze, CriticalPath};
 use gpuscope_testkit::{Extent, Fault, Plan, StallCause};
 use gpuscope_trace::{Code, Ns, Quality};
 
 use crate::answers::ask;
+use crate::corpus::{ask_trace, traces};
 use crate::plans::{mixtures, plans};
 
 fn path(plan: &Plan) -> (CriticalPathAnswer, Vec<Quality>) {
@@ -66,7 +64,7 @@ fn no_nanosecond_is_left_out_on_any_rank_and_clock() {
     }
     let clocks =
         heavy().with_straggler(2, 130).with_clock(1, -7_000_123, 55_001).with_clock(2, 987_654_321, -90_001);
-    for window in [WindowOf::MiddleStep, WindowOf::Everything] {
+    for window in [WindowOf::MedianStep, WindowOf::Everything] {
         let (_, outcome) = ask(&clocks, &CriticalPath { window });
         covers_its_window("clocks", &outcome.answer);
         assert!(share_of_rank(&outcome.answer, 2) > 50.0, "{:?}", outcome.answer.top);
@@ -157,23 +155,9 @@ fn the_path_of_a_pipeline_leads_through_its_stages() {
     assert!(share(&answer, |bound| bound == Bound::Unknown) < 0.1, "{:?}", answer.makespan_by);
 }
 
-#[expect(clippy::print_stderr, reason = "a skipped test says so")]
-fn corpus() -> Option<PathBuf> {
-    let corpus = std::env::var_os("GPUSCOPE_CORPUS");
-    if corpus.is_none() {
-        eprintln!("skipped: GPUSCOPE_CORPUS is not set, so no real trace is read");
-    }
-    corpus.map(|corpus| PathBuf::from(corpus).join("traces"))
-}
-
-fn ask_trace<Q: Question>(trace: &Path, question: &Q) -> Q::Answer {
-    let run = Run::open(&[trace.to_string_lossy().into_owned()], JobOptions::default()).expect("a trace");
-    run.ask(question).expect("an answer").answer
-}
-
 #[test]
 fn real_traces_of_all_makers_are_covered() {
-    let Some(traces) = corpus() else { return };
+    let Some(traces) = traces() else { return };
     let names = [
         "amd_mi250.json.gz",
         "mi300_timesformer.json.gz",
@@ -185,7 +169,7 @@ fn real_traces_of_all_makers_are_covered() {
         "nccl_4ranks",
     ];
     for name in names {
-        for window in [WindowOf::MiddleStep, WindowOf::Everything] {
+        for window in [WindowOf::MedianStep, WindowOf::Everything] {
             let answer = ask_trace(&traces.join(name), &CriticalPath { window });
             covers_its_window(name, &answer);
             assert!(answer.makespan_ns > Ns::ZERO, "{name}");
@@ -193,5 +177,23 @@ fn real_traces_of_all_makers_are_covered() {
             let unknown = answer.makespan_by.unknown_ns.pct_of(answer.makespan_ns);
             assert!(name == "nccl_4ranks" || unknown < 2.0, "{name}: {unknown:.1} % of {}", answer.window);
         }
+    }
+}
+
+#[test]
+fn the_default_step_of_real_traces_is_the_median_one_and_never_empty() {
+    let Some(traces) = traces() else { return };
+    // Its step 2 launches nothing; its step 1 is all there is.
+    let answer = ask_trace(&traces.join("amd_mi250.json.gz"), &CriticalPath::default());
+    assert_eq!((&*answer.window, answer.makespan_ns), ("ProfilerStep#1", Ns(9_288_291)));
+    let analyze = ask_trace(&traces.join("amd_mi250.json.gz"), &Analyze);
+    assert_eq!(analyze.step.median_ns, Some(answer.makespan_ns));
+    let expected = [
+        ("mi300_normalization.json.gz", "BatchNorm affine=False"),
+        ("nccl_a100.json.gz", "ProfilerStep#6"),
+        ("ns_resolution_rank-0.json.gz", "ProfilerStep#104"),
+    ];
+    for (name, window) in expected {
+        assert_eq!(ask_trace(&traces.join(name), &CriticalPath::default()).window, window, "{name}");
     }
 }

@@ -3,6 +3,7 @@
 mod answers;
 mod charts;
 mod collectives;
+mod corpus;
 mod critical_path;
 mod everything;
 mod figures;

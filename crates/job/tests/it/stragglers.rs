@@ -1,10 +1,12 @@
 //! Who was late, by how much, and whether it was its own doing: as planted.
 
-use gpuscope_analysis::Stragglers;
 use gpuscope_analysis::stragglers::{RankStraggler, StragglersAnswer, Why};
-use gpuscope_testkit::{Plan, StallCause, Truth};
+use gpuscope_analysis::{Dossier, Stragglers};
+use gpuscope_testkit::{Plan, StallCause, Truth, demo};
+use gpuscope_trace::Ns;
 
 use crate::answers::ask;
+use crate::corpus::{ask_trace, corpus};
 use crate::plans::{mixtures, plans};
 
 fn stragglers(plan: &Plan) -> (Truth, StragglersAnswer) {
@@ -121,4 +123,39 @@ fn a_healthy_job_has_no_late_rank() {
         let (_, answer) = stragglers(&plan);
         assert_eq!(answer.latest_rank, None, "{:#?}", answer.notes);
     }
+}
+
+#[test]
+fn four_real_ranks_in_one_file_are_aligned_by_the_ends_of_their_all_reduces() {
+    let Some(corpus) = corpus() else { return };
+    let merged = corpus.join("formats/traces/ranks/mi300x_4ranks_merged.json.gz");
+    let answer = ask_trace(&merged, &Stragglers);
+    let clocks: Vec<u32> = answer.clocks.iter().map(|clock| clock.rank).collect();
+    assert_eq!(clocks, [0, 1, 2, 3]);
+    // The ends of all-reduces are within 21 µs of each other as written; those of broadcasts up to 3.3 ms apart.
+    for clock in &answer.clocks {
+        assert!(clock.half_width_ns < Ns(30_000), "{clock:?}");
+        assert!(clock.offset_ns.0.abs() < 10_000, "{clock:?}");
+        assert_eq!(clock.host, None);
+    }
+    let [others @ .., late] = &*answer.ranks else { panic!("four ranks") };
+    assert!(others.iter().all(|rank| !rank.late && rank.last == 0 && rank.others_wait_ns == Ns(0)));
+    assert_eq!((late.rank, late.last, late.collectives, late.late), (3, 15, 15, true));
+    // What the others were longer in these all-reduces than rank 3, by their durations alone.
+    assert_eq!(late.others_wait_ns, Ns(44_716_374));
+    assert_eq!(format!("{:.1}", late.others_wait_pct), "32.9");
+}
+
+#[test]
+fn the_slow_rank_of_the_demo_is_never_called_alike() {
+    let (_, outcome) = ask(&demo(), &Dossier { most_slices: 10, least_share: 0.5 });
+    let differs = outcome.answer.analyze.step.differs.expect("rank 5 differs");
+    assert_eq!((differs.rank, differs.part), (5, "computation"));
+    // Its step is as long as the others': they wait for it.
+    assert_eq!(format!("{:.1}", outcome.answer.analyze.step.spread_pct), "0.0");
+    let exposed =
+        outcome.answer.numbers.iter().find(|number| number.name == "exposed_comm").expect("a number");
+    let unlike = exposed.worst.expect("a rank");
+    let said = (unlike.rank, format!("{:.1}", unlike.value), format!("{:.1}", unlike.from_median));
+    assert_eq!(said, (5, "18.2".to_owned(), "-12.3".to_owned()));
 }

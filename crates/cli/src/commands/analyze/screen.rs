@@ -36,6 +36,7 @@ pub(crate) fn show(
         course: course(answer),
         whole: "From first to last GPU work".to_owned(),
         bar: bar(answer),
+        unlike: answer.step.differs.map(|differs| differs.sentence()),
         lists: vec![findings(answer, &paths), kernels(answer), collectives(answer)],
         closing: closing(outcome, report, &paths),
     };
@@ -72,8 +73,9 @@ fn figures(answer: &AnalyzeAnswer) -> String {
     let Some(median) = step.median_ns else { return "No steps are marked in these traces.".to_owned() };
     let mut parts = vec![format!("Step {} median", units::duration(median.0))];
     parts.extend(step.p99_ns.map(|p99| format!("{} p99", units::duration(p99.0))));
-    if answer.breakdown.ranks.len() > 1 {
-        parts.push(format!("step times of ranks differ by {:.1} %", step.spread_pct));
+    // Ranks that wait for each other have one step time.
+    if answer.breakdown.ranks.len() > 1 && step.spread_pct >= 0.05 {
+        parts.push(format!("{:.1} % longer on the slowest rank", step.spread_pct));
     }
     if step.inferred {
         parts.push("steps are inferred".to_owned());
@@ -146,8 +148,7 @@ fn item(number: usize, finding: &Finding, paths: &str) -> Item {
 
 /// What the findings are worth together, and why that is not their sum.
 fn together(answer: &AnalyzeAnswer) -> Option<Item> {
-    let alone: Vec<i64> =
-        answer.findings.iter().take(FINDINGS).filter_map(|finding| Some(finding.gain_ns?.0)).collect();
+    let alone: Vec<i64> = answer.findings.iter().filter_map(|finding| Some(finding.gain_ns?.0)).collect();
     let (ns, pct) = (answer.joint_gain_ns?.0, answer.joint_gain_pct?);
     let sum: i64 = alone.iter().sum();
     let why = match ns.cmp(&sum) {
@@ -155,7 +156,7 @@ fn together(answer: &AnalyzeAnswer) -> Option<Item> {
         std::cmp::Ordering::Equal => "",
         std::cmp::Ordering::Greater => ": each hides a part of the others",
     };
-    let text = format!("  the first {} together{why}", alone.len());
+    let text = format!("  all {} together{why}", alone.len());
     (alone.len() > 1).then(|| Item { text, value: gain(ns, pct), ..Item::default() })
 }
 

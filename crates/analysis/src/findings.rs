@@ -197,16 +197,18 @@ fn without_consequences(mut findings: Vec<Finding>) -> Vec<Finding> {
 impl Facts<'_> {
     /// What a step takes less in a scenario, if it is worth speaking of.
     fn gain(&self, scenario: &Scenario) -> Option<Gain> {
+        let saved = self.step - self.model.step_time(scenario);
+        (saved.pct_of(self.step) >= WORTH_PCT).then(|| self.any_gain(scenario))
+    }
+
+    fn any_gain(&self, scenario: &Scenario) -> Gain {
         let saved = |scenario: &Scenario| self.step - self.model.step_time(scenario);
         let ns = saved(scenario);
-        let pct = ns.pct_of(self.step);
-        if pct < WORTH_PCT {
-            return None;
-        }
         let inferred_stays = saved(&Scenario { keep_inferred: true, ..scenario.clone() });
         let others_wait = self.alone.then(|| saved(&Scenario { alone: Alone::Waits, ..scenario.clone() }));
         let others = others_wait.unwrap_or(ns);
-        Some(Gain { ns, low: ns.min(inferred_stays).min(others), high: ns.max(others), pct })
+        let (low, high) = (ns.min(inferred_stays).min(others), ns.max(others));
+        Gain { ns, low, high, pct: ns.pct_of(self.step) }
     }
 
     fn ranks(&self) -> impl Iterator<Item = u32> {

@@ -61,6 +61,11 @@ impl RankModel {
     }
 }
 
+/// The stretch of time that a rank's model is of.
+pub(crate) fn model_window(view: View<'_>) -> Option<Interval> {
+    all_steps(view).map(|window| window.span)
+}
+
 /// From the first step's start to the end of all that the steps launched; without steps all that was recorded.
 fn all_steps(view: View<'_>) -> Option<Window> {
     let steps: Vec<_> =

@@ -1,8 +1,8 @@
 //! What happens only once: creating the context, loading code and libraries, choosing algorithms, the first memory.
 //!
 //! A call or operator is start-up if it is the first of its name, or the first launch of a kernel, takes a millisecond or
-//! more, and at least twenty times what the others of its name take on average; a name that occurs once only counts if
-//! it is a call that does not wait for the GPU.
+//! more, and at least twenty times what the others of its name take on average; of names that occur once only calls
+//! count. What waits for the GPU most of that time is no start-up.
 
 use gpuscope_trace::{Class, Interval, Ns, Row, StrId, View};
 use rustc_hash::FxHashSet;
@@ -33,7 +33,8 @@ struct OfName {
 }
 
 impl StartUp {
-    pub(crate) fn of(view: View<'_>) -> StartUp {
+    /// What was done for the first time within a stretch of time.
+    pub(crate) fn of(view: View<'_>, within: Interval) -> StartUp {
         let trace = view.trace;
         let mut names = vec![OfName::default(); trace.strings.len()];
         let looked_at = |row: Row| trace.class(row).is_call() || trace.class(row) == Class::Operator;
@@ -60,6 +61,12 @@ impl StartUp {
                 found.extend(once(view, call, &names[trace.name_id(call).index()]));
             }
         }
+        found.retain(|(time, row)| {
+            time.start < within.end && time.end > within.start && !is_waiting(view, *time, *row)
+        });
+        for (time, _) in &mut found {
+            *time = Interval::new(time.start.max(within.start), time.end.min(within.end));
+        }
         StartUp::told(view, found)
     }
 
@@ -72,7 +79,19 @@ impl StartUp {
             (first.start, found.iter().map(|(time, _)| time.end).max().unwrap_or(first.end))
         });
         let name = |(time, row): &(Interval, Row)| (view.trace.name(*row).to_owned(), time.len());
-        let mut names: Vec<(String, Ns)> = found.iter().map(name).collect();
+        // What is around another says less.
+        let mut innermost: Vec<&(Interval, Row)> = Vec::new();
+        for inner in found.iter().rev() {
+            let is_around = |one: &&(Interval, Row)| {
+                inner.0.start <= one.0.start
+                    && one.0.end <= inner.0.end
+                    && one.0.len().0 * 5 >= inner.0.len().0 * 4
+            };
+            if !innermost.iter().any(|one| is_around(one)) {
+                innermost.push(inner);
+            }
+        }
+        let mut names: Vec<(String, Ns)> = innermost.into_iter().map(name).collect();
         names.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
         names.truncate(LISTED);
         StartUp { rows: found.into_iter().map(|(_, row)| row).collect(), time: cover.len(), span, names }
@@ -85,10 +104,18 @@ fn once(view: View<'_>, row: Row, of_name: &OfName) -> Option<(Interval, Row)> {
     let took = end - start;
     let others = of_name.sum - took;
     let is_far_longer = match of_name.count {
-        1 => view.trace.class(row).is_call() && !waits(view.trace.name(row)),
+        1 => view.trace.class(row).is_call(),
         count => took.0 >= (others.0 / (count - 1)).saturating_mul(TIMES),
     };
     (took >= LONG && is_far_longer).then_some((Interval::new(start, end), row))
+}
+
+/// Whether most of the time went by in calls that wait for the GPU: then that is what took long.
+fn is_waiting(view: View<'_>, time: Interval, row: Row) -> bool {
+    let trace = view.trace;
+    let inside = view.index.innermost(trace).during(trace.track(row).thread, time);
+    let in_waits = inside.filter(|(_, row)| trace.class(*row).is_call() && waits(trace.name(*row)));
+    in_waits.map(|(part, _)| part.len()).sum::<Ns>().0 * 2 > time.len().0
 }
 
 fn waits(call: &str) -> bool {
@@ -120,7 +147,7 @@ mod tests {
         }
         let loaded = sample.build();
         let everything = Selection::everything();
-        let start_up = StartUp::of(loaded.view(&everything));
+        let start_up = StartUp::of(loaded.view(&everything), Interval::new(Ns(0), Ns(990_000_000)));
         let names: Vec<&str> = start_up.names.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["cudaFree", "aten::conv2d"]);
         assert_eq!(start_up.time, Ns(390_000_000));

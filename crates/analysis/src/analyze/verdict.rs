@@ -14,6 +14,9 @@ pub(super) fn of(answer: &AnalyzeAnswer) -> String {
     if !answer.has_gpu_work() {
         return "There is no GPU work in these traces.".to_owned();
     }
+    if let Some(start_up) = mostly_start_up(answer) {
+        return start_up;
+    }
     let sentences: Vec<String> =
         [largest_loss(answer), could_be_saved(answer)].into_iter().flatten().collect();
     if !sentences.is_empty() {
@@ -29,6 +32,20 @@ pub(super) fn of(answer: &AnalyzeAnswer) -> String {
         }
         None => without_findings(answer, step.whole()),
     }
+}
+
+/// A recording of which start-up is the most says little about the program.
+fn mostly_start_up(answer: &AnalyzeAnswer) -> Option<String> {
+    let found = answer.findings.iter().find(|finding| finding.id == "start_up")?;
+    let number = |name| found.claim.0.get(name).copied().unwrap_or(0);
+    let names = found.evidence.names.iter().take(2).cloned().collect::<Vec<_>>().join(" and ");
+    (number("time_ns") * 2 > number("recorded_ns")).then(|| {
+        format!(
+            "Most of this recording is start-up: {} of {}, the first {names}. Record later to see the program itself.",
+            crate::text::time(Ns(number("time_ns"))),
+            crate::text::time(Ns(number("recorded_ns")))
+        )
+    })
 }
 
 /// What all that is listed would bring together, and what it is.

@@ -14,8 +14,8 @@ pub(super) fn host_comes_first(facts: &Facts<'_>) -> Vec<Finding> {
     let leads = || (0..).zip(&facts.model.coupled.graphs).filter_map(|(i, graph)| Some((i, lead(graph)?)));
     let longest = leads().max_by_key(|(_, lead)| lead.time.len());
     let Some((worst, lead)) = longest.filter(|_| single) else { return Vec::new() };
-    let few_factors = leads().map(|(i, lead)| (i, lead.first_call, 0.0)).collect();
-    let without = Scenario { few_factors, ..Scenario::default() };
+    let at_once = leads().map(|(i, lead)| (i, lead.first_call)).collect();
+    let without = Scenario { at_once, ..Scenario::default() };
     let Some(gain) = facts.gain(&without).and_then(|gain| gain.at_most(lead.time.len(), facts.step)) else {
         return Vec::new();
     };

@@ -9,7 +9,7 @@ use super::lead;
 use crate::efficiency::{self, Opportunity};
 use crate::graph::{Hold, Marks, Node, NodeId, What};
 use crate::idle::{Cause, Causes};
-use crate::model::{JobModel, RankModel};
+use crate::model::{JobModel, RankModel, model_window};
 use crate::phases::recomputed;
 use crate::start_up::StartUp;
 
@@ -148,7 +148,7 @@ impl<'a> Marker<'a> {
         Marker {
             causes: RefCell::new(Causes::new(view)),
             copying,
-            start_up: StartUp::of(view),
+            start_up: model_window(view).map(|span| StartUp::of(view, span)).unwrap_or_default(),
             groups: RefCell::default(),
             pageable,
             recomputing: recomputed(view, calls.iter().copied()),

@@ -1,10 +1,14 @@
 //! Ranks that the others wait for.
 
-use super::{Evidence, Facts, Finding};
+use super::{Confidence, Evidence, Facts, Finding};
 use crate::graph::Scenario;
 use crate::stragglers::{RankStraggler, Why};
 
 pub(super) const ID: &str = "straggler";
+
+/// Why a rank that is waited for may cost little.
+const LITTLE: &str =
+    "what the others wait for meanwhile takes them as long, so that by itself it saves little";
 
 pub(super) fn late_ranks(facts: &Facts<'_>) -> Vec<Finding> {
     let late = facts.stragglers.ranks.iter().filter(|rank| rank.late);
@@ -15,7 +19,11 @@ fn finding(facts: &Facts<'_>, late: &RankStraggler) -> Option<Finding> {
     let place = facts.model.ranks.iter().position(|model| model.rank == late.rank)?;
     let mut without = Scenario::default();
     facts.model.as_the_median_rank(place, &mut without);
-    let gain = facts.gain(&without)?;
+    // That others wait for it is worth knowing whatever it would bring.
+    let gain = facts.any_gain(&without);
+    if gain.pct < super::WORTH_PCT && late.others_wait_pct < super::WORTH_PCT {
+        return None;
+    }
     let cause = late.cause.as_ref();
     let (why, advice) = match cause.map(|cause| cause.why) {
         Some(Why::SlowerKernels) => (
@@ -49,10 +57,11 @@ fn finding(facts: &Facts<'_>, late: &RankStraggler) -> Option<Finding> {
         end_ns: late.most_behind.map(|most| most.time.end),
         names: cause.and_then(|cause| cause.kernel.clone()).into_iter().collect(),
         text: format!(
-            "last in {} of {} collectives, {} behind in all{}",
+            "last in {} of {} collectives, {} behind in all; the others wait {:.0} % of their time{}",
             late.last,
             late.collectives,
             crate::text::time(late.own_lateness_ns),
+            late.others_wait_pct,
             shared.map(|group| format!(", group {group}")).unwrap_or_default(),
         ),
     };
@@ -61,6 +70,13 @@ fn finding(facts: &Facts<'_>, late: &RankStraggler) -> Option<Finding> {
         ("last", late.last as i64),
         ("collectives", late.collectives as i64),
         ("behind_ns", late.own_lateness_ns.0),
+        ("others_wait_ns", late.others_wait_ns.0),
     ];
-    Some(finding.claiming(claim).shown_by(evidence).worth(gain, without))
+    let finding = finding.claiming(claim).shown_by(evidence);
+    let finding = if gain.pct < super::WORTH_PCT {
+        finding.trusted(Confidence::High, Some(LITTLE.to_owned()))
+    } else {
+        finding
+    };
+    Some(finding.worth(gain, without))
 }

@@ -12,8 +12,8 @@ use rustc_hash::FxHashMap;
 use super::waits::stream_of;
 use super::{Hold, Node, What};
 
-/// Launching alone does not take so long.
-const HELD: Ns = Ns(50_000);
+/// So long after its launch has returned, work is not just on its way.
+const HELD: Ns = Ns(1_000_000);
 
 pub(super) fn hold(view: View<'_>, nodes: &mut [Node]) {
     let on_gpu = |node: &Node| matches!(node.what, What::Gpu(_));
@@ -23,8 +23,9 @@ pub(super) fn hold(view: View<'_>, nodes: &mut [Node]) {
     let mut begun: FxHashMap<_, bool> = FxHashMap::default();
     for node in nodes.iter_mut().filter(|node| on_gpu(node)) {
         let begun = begun.entry(stream_of(view, node.row)).or_default();
-        let launched = view.launch(node.row).is_some();
-        if !*begun && launched && node.delay > HELD {
+        let returned = view.launch(node.row).and_then(|call| Some(view.trace.span(call)?.1));
+        let launched = returned.is_some();
+        if !*begun && node.delay > HELD && returned.is_some_and(|returned| node.start - returned > HELD) {
             node.hold = Hold::Start;
         }
         // Without steps, nothing tells what came before from what came later.

@@ -12,6 +12,9 @@ use super::{Edge, Graph, Hold, Node, NodeId, What, Why};
 /// Up to this, what lies between a launch and a kernel is the price of launching.
 const LAUNCHING: Ns = Ns(30_000);
 
+/// A host that takes longer from one launch to the next does something else, which fusing kernels does not save.
+const NEXT_LAUNCH: Ns = Ns(200_000);
+
 /// How communication that no other rank answers for is taken: its waiting is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Alone {
@@ -40,6 +43,8 @@ pub(crate) struct Scenario {
     pub not_awaited: u32,
     /// Launches with these marks cost the host nothing, nor does what it did since the one before.
     pub fused: u32,
+    /// Calls that come at once: what their thread did before them, however long, takes no time. Graph and node.
+    pub at_once: Vec<(u32, NodeId)>,
     /// Nothing but the communication after it on its stream waits for GPU work of these marks.
     pub hidden: u32,
     /// By group of ranks: what its transfers are multiplied with, and whether nothing waits for them.
@@ -114,6 +119,7 @@ impl Scenario {
             multiply(own, others, 1.0);
         }
         self.few_factors.extend_from_slice(&other.few_factors);
+        self.at_once.extend_from_slice(&other.at_once);
         self.no_launch_overhead |= other.no_launch_overhead;
         self.no_sync |= other.no_sync;
         self.no_delays |= other.no_delays;
@@ -241,7 +247,8 @@ pub(super) fn lags(graph: &Graph, i: usize, scenario: &Scenario) -> Vec<Ns> {
         for (id, node) in graph.nodes.iter().enumerate() {
             if scenario.is_fused(Place { graph: i as u32, node: id as NodeId }, node) {
                 let edges = graph.edge_range(id as NodeId);
-                for i in edges.filter(|i| graph.edges[*i].why == Why::Thread) {
+                let short = |edge: &Edge| edge.why == Why::Thread && edge.lag <= NEXT_LAUNCH;
+                for i in edges.filter(|i| short(&graph.edges[*i])) {
                     lags[i] = Ns::ZERO;
                 }
             }
@@ -251,6 +258,11 @@ pub(super) fn lags(graph: &Graph, i: usize, scenario: &Scenario) -> Vec<Ns> {
         let factor = scenario.factors.get(part.mark as usize).copied().unwrap_or(1.0);
         let lag = &mut lags[part.edge as usize];
         *lag = (*lag - part.time + scaled(part.time, factor)).max(Ns::ZERO);
+    }
+    for (_, node) in scenario.at_once.iter().filter(|(graph, _)| *graph as usize == i) {
+        for edge in graph.edge_range(*node).filter(|edge| graph.edges[*edge].why == Why::Thread) {
+            lags[edge] = Ns::ZERO;
+        }
     }
     lags
 }

@@ -148,9 +148,8 @@ impl JobModel {
 
     fn step_times(&self, replayed: &[Replayed], scenario: &Scenario) -> Vec<Ns> {
         let each = self.ranks.iter().zip(&self.coupled.graphs).zip(replayed).enumerate();
-        let settling = scenario.lifts_waits();
         let step = |(i, ((rank, graph), times)): (usize, ((&RankModel, &Graph), &Replayed))| {
-            rank.steps.step_time(graph, times, settling, || host_alone(graph, i, scenario))
+            rank.steps.step_time(graph, times, || host_alone(graph, i, scenario))
         };
         each.map(step).collect()
     }

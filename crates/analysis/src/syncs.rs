@@ -7,6 +7,9 @@
 use gpuscope_trace::{Arg, Class, Ns, Row, View};
 use rustc_hash::FxHashMap;
 
+/// What rows are called in which a stream, not the host, waits.
+pub(crate) const STREAM_WAITS: &str = "Stream Wait Event";
+
 /// A stream of a device.
 pub(crate) type StreamKey = (i64, i64);
 
@@ -101,7 +104,7 @@ pub(crate) fn recorded(view: View<'_>) -> Vec<Sync> {
             },
             "Context Sync" | "Context Synchronize" => (Awaited::Device(device), None),
             "Event Sync" | "Event Synchronize" => (Awaited::Event(marked()), None),
-            "Stream Wait Event" => {
+            STREAM_WAITS => {
                 let from = own_call.and_then(started).or_else(|| started(row));
                 let held =
                     stream.zip(from).and_then(|(stream, from)| order.first_after((device, stream), from));

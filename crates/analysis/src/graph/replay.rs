@@ -84,14 +84,6 @@ impl Scenario {
         Scenario { factors, ..Scenario::default() }
     }
 
-    /// Whether something no longer waits for what it waited for.
-    pub(crate) fn lifts_waits(&self) -> bool {
-        self.no_sync
-            || self.not_awaited != 0
-            || self.hidden != 0
-            || self.groups.iter().any(|group| group.hidden)
-    }
-
     /// With the factors of a few nodes among those of all, for a replay.
     pub(crate) fn spread_out(&self, coupled: &Coupled) -> Cow<'_, Scenario> {
         if self.few_factors.is_empty() {

@@ -14,7 +14,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::{Why, Window};
 use crate::cover::Covered;
 use crate::launch_queue::LaunchQueues;
-use crate::syncs::{Awaited, LaunchOrder, StreamKey, Sync};
+use crate::syncs::{Awaited, LaunchOrder, STREAM_WAITS, StreamKey, Sync};
 use crate::typical::TypicalCalls;
 
 /// What a call that synchronises costs when there is nothing to wait for.
@@ -145,11 +145,13 @@ impl<'a> Finder<'a> {
         by_end.sort_unstable();
         moments.values_mut().for_each(|of_stream| of_stream.sort_by_key(|moment| moment.time));
         by_thread.values_mut().for_each(|launches| launches.sort_by_key(|(start, _)| *start));
+        // A stream that waits for an event does not hold up the call that tells it to.
+        let host_waits = syncs.iter().filter(|sync| view.trace.name(sync.row) != STREAM_WAITS);
         Finder {
             view,
             queues: LaunchQueues::of(view, &typical),
             order: LaunchOrder::of(view),
-            recorded: syncs.iter().filter_map(|sync| Some((sync.call?, sync))).collect(),
+            recorded: host_waits.filter_map(|sync| Some((sync.call?, sync))).collect(),
             typical,
             by_end,
             moments,

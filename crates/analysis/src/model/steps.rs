@@ -1,10 +1,9 @@
 //! Step time in a graph: what of it a change saves.
 //!
 //! The step time is that of `breakdown`, the same in every answer. What a change saves of it is found from when the
-//! last step that counts ends: sooner by so much, over the time that these steps took. Both begin at the same recorded
-//! moment, so that less work can never make a step longer; and where the host ran ahead, a step still takes what the
-//! host needs for it, since it cannot run ahead for ever. What a wait costs shows only in the step after it: for changes
-//! to what waits for what, the first step is left out if the later ones save more.
+//! last step that counts ends: sooner by so much more than the first, over the time that the steps between took. What
+//! all steps gain alike, by a shorter way from the host through the GPU, is no shorter step; with a single step it is.
+//! And where the host ran ahead, a step still takes what the host needs for it, since it cannot run ahead for ever.
 
 use gpuscope_trace::{Ns, Step, View};
 use rustc_hash::FxHashMap;
@@ -100,26 +99,27 @@ impl StepEnds {
         self.step_time
     }
 
-    /// What a step takes when everything happens at other times. `settling`: the first step may not show it yet.
-    /// `host_alone`: how long the host takes for all steps if it never waits for the GPU.
+    /// What a step takes when everything happens at other times. `host_alone`: how long the host takes for all steps if it
+    /// never waits for the GPU.
     pub(crate) fn step_time(
         &self,
         graph: &Graph,
         times: &Replayed,
-        settling: bool,
         host_alone: impl FnOnce() -> Option<Ns>,
     ) -> Ns {
         if self.recorded <= Ns::ZERO {
             return self.step_time;
         }
         let (first_end, end) = self.ends_of(graph, |id| times.end[id as usize]);
-        let saved = self.end - end;
-        let mut share = saved.as_f64() / self.recorded.as_f64();
+        let (mut saved, mut of) = (self.end - end, self.recorded);
         let later = self.recorded - self.first_recorded;
-        if settling && self.first != self.last && later > Ns::ZERO {
-            let saved_later = saved - (self.first_end - first_end);
-            share = share.max(saved_later.as_f64() / later.as_f64());
+        if self.first != self.last && later > Ns::ZERO {
+            let sooner = saved > Ns::ZERO;
+            (saved, of) = (saved - (self.first_end - first_end), later);
+            // What ends sooner is not slower for that its first step gained more than the others.
+            saved = if sooner { saved.max(Ns::ZERO) } else { saved };
         }
+        let share = saved.as_f64() / of.as_f64();
         let step = self.step_time - Ns((self.step_time.as_f64() * share.min(1.0)).round() as i64);
         // With one step the host's end is looked at anyway; and it seldom needs all the time there is.
         if self.with_host || step >= self.host_needs {

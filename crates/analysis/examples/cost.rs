@@ -138,7 +138,7 @@ fn every_operator() -> Ops {
 
 fn without_communication() -> Changes {
     let names = NamePattern::new("nccl", |name| name.contains("nccl"));
-    Changes { scales: vec![Scale { names, factor: 0.0 }], ..Changes::default() }
+    Changes { scales: vec![Scale::new(names, 0.0)], ..Changes::default() }
 }
 
 fn cpu_ms() -> f64 {

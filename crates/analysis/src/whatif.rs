@@ -20,7 +20,7 @@ use crate::graph::{Alone, Scenario, unexplained_delays};
 use crate::model::{JobModel, Prediction, RankModel, Shares};
 
 pub use crate::model::NamePattern;
-pub use changes::{Changes, Scale};
+pub use changes::{Changes, Scale, ScaleOf};
 
 #[derive(Clone, Debug, Default)]
 pub struct WhatIf {
@@ -113,7 +113,11 @@ impl Question for WhatIf {
             return WhatIfAnswer::default();
         }
         let scenario = self.changes.scenario(&model);
-        let (before, after) = (model.as_recorded(), model.predict(&scenario));
+        let (before, mut after) = (model.as_recorded(), model.predict(&scenario));
+        if let Some(half_way) = self.changes.half_way() {
+            // With less work a step is no longer than with a bit less.
+            after.step = after.step.min(model.step_time(&half_way.scenario(&model)));
+        }
         let (low, high) = range(&model, scenario, after.step);
         let residual = (before.step - model.explained_step()).max(Ns::ZERO);
         WhatIfAnswer {

@@ -88,7 +88,55 @@ const CHEAPER_OPERATORS: &str =
     "as if operators cost the host a quarter of their time, which captured graphs come near";
 
 pub(super) fn host_bound(facts: &Facts<'_>) -> Vec<Finding> {
-    CAUSES.iter().filter_map(|cause| finding(facts, cause)).collect()
+    let mut findings: Vec<Finding> = CAUSES.iter().filter_map(|cause| finding(facts, cause)).collect();
+    findings.extend(all_waits(facts, &findings));
+    findings
+}
+
+/// Waiting for the GPU, whatever the call.
+const WAITS: u32 = marks::SYNCHRONISATION | marks::ITEM | marks::BLOCKING_COPY;
+pub(super) const ALL_WAITS: &str = "host_waits";
+
+/// Waits of several sorts, of which none alone explains what they cost together.
+fn all_waits(facts: &Facts<'_>, listed: &[Finding]) -> Option<Finding> {
+    if facts.marks_seen & WAITS == 0 {
+        return None;
+    }
+    let without = Scenario { not_awaited: WAITS, ..Scenario::default() };
+    let gain = facts.gain(&without)?;
+    let ids = ["host_synchronisation", "host_item", "host_blocking_copy"];
+    let told =
+        listed.iter().filter(|finding| ids.contains(&finding.id)).filter_map(|finding| finding.gain_ns);
+    if told.max().is_some_and(|told| told.0 * 2 >= gain.ns.0) {
+        return None;
+    }
+    let sorts = [
+        (marks::ITEM, "fetch single values (item)"),
+        (marks::BLOCKING_COPY, "copy"),
+        (marks::SYNCHRONISATION, "synchronise"),
+    ];
+    let waits: Vec<(marks::Marked, &str)> = sorts.map(|(mark, what)| (waits(facts, mark), what)).into();
+    let waits: Vec<_> = waits.into_iter().filter(|(waited, _)| waited.count > 0).collect();
+    let count: u64 = waits.iter().map(|(waited, _)| waited.count).sum();
+    let time: Ns = waits.iter().map(|(waited, _)| waited.time).sum();
+    let parts: Vec<String> = waits.iter().map(|(waited, what)| format!("{} {what}", waited.count)).collect();
+    let longest = waits.iter().max_by_key(|(waited, _)| waited.time)?;
+    let finding = Finding::new(
+        ALL_WAITS,
+        format!("the host waits for the GPU in {count} calls: {}", parts.join(", ")),
+        "keep values on the GPU and read them every so many steps; avoid .item(), .cpu(), nonzero and if tensor: in the loop",
+        "gpuscope idle".to_owned(),
+    );
+    let evidence = Evidence {
+        start_ns: longest.0.longest.map(|(start, _)| start),
+        end_ns: longest.0.longest.map(|(_, end)| end),
+        names: waits.iter().map(|(waited, _)| waited.name.clone()).collect(),
+        text: format!("{} in all, mostly in {}", crate::text::time(time), longest.0.name),
+        ..Evidence::default()
+    };
+    let caveat = "as if nothing that the host does depended on what it waits for".to_owned();
+    let finding = finding.claiming([("waits", count as i64), ("waited_ns", time.0)]).shown_by(evidence);
+    Some(finding.trusted(Confidence::Medium, Some(caveat)).worth(gain, without))
 }
 
 /// Where the GPU of a rank waits for the host.

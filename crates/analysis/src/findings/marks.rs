@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use gpuscope_trace::{Arg, Bitmap, Kind, Ns, Row, StrId, View};
+use gpuscope_trace::{Arg, Bitmap, Class, Kind, Ns, Row, StrId, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::lead;
@@ -278,6 +278,22 @@ fn in_a_row(view: View<'_>, mut calls: Vec<Row>) -> FxHashMap<Row, Ns> {
     triples.filter_map(|[_, call, next]| Some((*call, view.trace.start(*next)?))).collect()
 }
 
+/// A call that took less may just as well not have waited.
+const WAITED: Ns = Ns(10_000);
+
+/// What a call is there for: the user's own code if stacks were recorded, else the outermost operator, else itself.
+fn asked_for_by(view: View<'_>, call: Row) -> StrId {
+    let trace = view.trace;
+    let is_own = |row: &Row| {
+        let name = trace.name(*row);
+        trace.class(*row) == Class::PythonFrame && name.contains(".py(") && !name.starts_with("torch/")
+    };
+    let around = || view.index.nesting(trace).ancestors(call);
+    let own = around().find(is_own);
+    let operator = || around().filter(|row| trace.class(*row) == Class::Operator).last();
+    trace.name_id(own.or_else(operator).unwrap_or(call))
+}
+
 /// All marks that some work or wait of the job has.
 pub(crate) fn seen(model: &JobModel) -> u32 {
     let of_nodes = model.coupled.graphs.iter().flat_map(|graph| &graph.nodes).map(|node| node.marks);
@@ -289,11 +305,11 @@ pub(crate) fn seen(model: &JobModel) -> u32 {
 #[derive(Default)]
 struct Tally {
     marked: Vec<Marked>,
-    names: FxHashMap<(usize, u32), Ns>,
+    names: FxHashMap<(usize, StrId), Ns>,
 }
 
 impl Tally {
-    fn add(&mut self, place: usize, name: u32, time: (Ns, Ns)) {
+    fn add(&mut self, place: usize, name: StrId, time: (Ns, Ns)) {
         if self.marked.len() <= place {
             self.marked.resize(place + 1, Marked::default());
         }
@@ -305,14 +321,14 @@ impl Tally {
         *self.names.entry((place, name)).or_default() += dur;
     }
 
-    fn named(mut self, texts: &[String]) -> Vec<Marked> {
-        let mut most: FxHashMap<usize, (Ns, u32)> = FxHashMap::default();
+    fn named(mut self, view: View<'_>) -> Vec<Marked> {
+        let mut most: FxHashMap<usize, (Ns, StrId)> = FxHashMap::default();
         for ((place, name), time) in self.names {
             let largest = most.entry(place).or_insert((time, name));
             *largest = (*largest).max((time, name));
         }
         for (place, (_, name)) in most {
-            self.marked[place].name.clone_from(&texts[name as usize]);
+            view.trace.strings.get(name).clone_into(&mut self.marked[place].name);
         }
         self.marked
     }
@@ -324,13 +340,14 @@ impl RankMarks {
         let (mut filled, mut weight) = (0.0, 0.0);
         let nodes = model.graph().map_or(&[][..], |graph| &graph.nodes);
         let counts = |node: &Node| node.hold != Hold::Whole && (node.marks != 0 || node.group != 0);
-        for (node, name) in nodes.iter().zip(&model.name_of).filter(|(node, _)| counts(node)) {
+        for node in nodes.iter().filter(|node| counts(node)) {
+            let name = view.trace.name_id(node.row);
             let marks = (0..32).filter(|mark| node.marks >> mark & 1 == 1);
             match node.what {
                 What::Gpu(_) => {
-                    marks.for_each(|mark| gpu.add(mark, *name, (node.start, node.end)));
+                    marks.for_each(|mark| gpu.add(mark, name, (node.start, node.end)));
                     if node.group != 0 {
-                        groups.add(usize::from(node.group), *name, (node.start, node.end));
+                        groups.add(usize::from(node.group), name, (node.start, node.end));
                     }
                     if node.marks & LOW_OCCUPANCY != 0 {
                         let blocks = view.trace.args.float(node.row, Arg::BlocksPerSm).map_or(1.0, f64::from);
@@ -341,16 +358,19 @@ impl RankMarks {
                 }
                 What::Return => {
                     let called = view.trace.start(node.row).unwrap_or(node.start);
-                    marks.for_each(|mark| waits.add(mark, *name, (called, node.end)));
+                    if node.end - called >= WAITED {
+                        let name = asked_for_by(view, node.row);
+                        marks.for_each(|mark| waits.add(mark, name, (called, node.end)));
+                    }
                 }
                 What::Call | What::Moment => {}
             }
         }
         RankMarks {
             rank,
-            gpu: gpu.named(&model.names),
-            waits: waits.named(&model.names),
-            groups: groups.named(&model.names),
+            gpu: gpu.named(view),
+            waits: waits.named(view),
+            groups: groups.named(view),
             fill: if weight > 0.0 { filled / weight } else { 1.0 },
             opportunities: Vec::new(),
             start_up: StartUp::default(),

@@ -13,6 +13,22 @@ pub struct Scale {
     /// GPU events, or host events with all inside them.
     pub names: NamePattern,
     pub factor: f64,
+    pub of: ScaleOf,
+}
+
+impl Scale {
+    pub fn new(names: NamePattern, factor: f64) -> Scale {
+        Scale { names, factor, of: ScaleOf::Everything }
+    }
+}
+
+/// What a pattern may match.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ScaleOf {
+    #[default]
+    Everything,
+    Gpu,
+    Host,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -34,12 +50,28 @@ impl Changes {
     pub(super) fn model(&self, rank: u32, view: View<'_>) -> Option<RankModel> {
         let by_name = ByName { changes: self, known: RefCell::default() };
         let gpu = |view: View<'_>, row: Row, kind: Kind| {
-            by_name.of(view, view.trace.name_id(row)) | self.hidden(view, row, kind)
+            by_name.of(view, view.trace.name_id(row)) & self.bits_of(ScaleOf::Gpu)
+                | self.hidden(view, row, kind)
         };
-        let host = |view: View<'_>, row: Row| by_name.around(view, row);
+        let host = |view: View<'_>, row: Row| by_name.around(view, row) & self.bits_of(ScaleOf::Host);
         let marks =
             Marks { gpu: &gpu, group: &|_, _, _| 0, host: (!self.scales.is_empty()).then_some(&host) };
         RankModel::new(rank, view, &marks)
+    }
+
+    /// The patterns that may match the GPU's work, or the host's.
+    fn bits_of(&self, of: ScaleOf) -> u32 {
+        let may = |scale: &Scale| scale.of == ScaleOf::Everything || scale.of == of;
+        let scales = self.scales.iter().take(MOST_SCALES).enumerate();
+        scales.filter(|(_, scale)| may(scale)).fold(0, |bits, (i, _)| bits | 1 << i)
+    }
+
+    /// Half of the change, where it only takes work away.
+    pub(super) fn half_way(&self) -> Option<Changes> {
+        let takes_away = !self.scales.is_empty() && self.scales.iter().all(|scale| scale.factor <= 1.0);
+        let mut half = self.clone();
+        half.scales.iter_mut().for_each(|scale| scale.factor = scale.factor.midpoint(1.0));
+        takes_away.then_some(half)
     }
 
     fn hidden(&self, view: View<'_>, row: Row, kind: Kind) -> u32 {

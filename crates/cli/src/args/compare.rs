@@ -14,7 +14,8 @@ pub(crate) enum Against {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Changes")]
 pub(crate) struct ChangeArgs {
-    /// Multiply the time of what matches, GPU events or host events: `nccl.*=0`, `aten::item=0.5`; may be repeated
+    /// Multiply the time of what matches, GPU events or host events: `nccl.*=0`, `aten::item=0.5`; `gpu:` or `host:` before
+    /// the expression keeps to one of them; may be repeated
     #[arg(long, value_name = "REGEX=FACTOR", value_parser = parse::scale)]
     pub scale: Vec<(String, f64)>,
     /// Launching costs nothing: neither the calls nor the time until a kernel starts

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gpuscope_analysis::WhatIf;
-use gpuscope_analysis::whatif::{Changes, Scale};
+use gpuscope_analysis::whatif::{Changes, Scale, ScaleOf};
 
 use super::{ask, names, options};
 use crate::Console;
@@ -15,8 +15,14 @@ use crate::output::Output;
 const MOST_LISTED: usize = 16;
 
 pub(crate) fn run(asked: &Asked, wanted: &ChangeArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let scale =
-        |(pattern, factor): &(String, f64)| Ok(Scale { names: names("--scale", pattern)?, factor: *factor });
+    let scale = |(pattern, factor): &(String, f64)| {
+        let (of, pattern) = match pattern.split_once(':') {
+            Some(("gpu", pattern)) => (ScaleOf::Gpu, pattern),
+            Some(("host", pattern)) => (ScaleOf::Host, pattern),
+            _ => (ScaleOf::Everything, pattern.as_str()),
+        };
+        Ok(Scale { names: names("--scale", pattern)?, factor: *factor, of })
+    };
     let changes = Changes {
         scales: wanted.scale.iter().map(scale).collect::<Result<_, Failure>>()?,
         no_launch_overhead: wanted.no_launch_overhead,

@@ -58,7 +58,7 @@ impl Case {
 fn asked(change: Change, gpu_names: &BTreeSet<&'static str>) -> Changes {
     let names = gpu_names.clone();
     let scale = |pattern: NamePattern, percent: u32| {
-        let scales = vec![Scale { names: pattern, factor: f64::from(percent) / 100.0 }];
+        let scales = vec![Scale::new(pattern, f64::from(percent) / 100.0)];
         Changes { scales, ..Changes::default() }
     };
     match change {

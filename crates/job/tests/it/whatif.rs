@@ -23,7 +23,7 @@ fn containing(part: &'static str) -> NamePattern {
 }
 
 fn scaled(part: &'static str, percent: u32) -> Changed {
-    let scales = vec![Scale { names: containing(part), factor: f64::from(percent) / 100.0 }];
+    let scales = vec![Scale::new(containing(part), f64::from(percent) / 100.0)];
     Changed {
         label: format!("{part} to {percent} %"),
         asked: Changes { scales, ..Changes::default() },
@@ -291,7 +291,7 @@ fn host_work_can_be_scaled_by_name() {
     let without = step_time(&truth(&light));
     for (part, plan) in cases {
         let job = Written::new(&plan);
-        let scales = vec![Scale { names: containing(part), factor: 0.0 }];
+        let scales = vec![Scale::new(containing(part), 0.0)];
         let answer = job.ask(&Changes { scales, ..Changes::default() });
         let error = error_pct(answer.predicted_ns.0, without);
         assert!(answer.step_time_ns.0 > without * 11 / 10, "{part}");

@@ -1,4 +1,5 @@
-//! `cargo xtask conformance`: the release build against the expected answers in the corpus.
+//! `cargo xtask conformance`: the release build against the expected answers in the corpus, and what it explains against
+//! what must be true of any trace.
 //!
 //! The corpus' own script judges every case; this command decides which of its verdicts count today. It asks for
 //! one analysis after the other, because commands that are not built yet would all be `missing command`.
@@ -62,6 +63,20 @@ pub(crate) fn run(workspace: &Workspace) -> Result<()> {
     println!("conformance: {passed} passed, {failed} failed, {skipped} skipped");
     ensure!(failed == 0, "{failed} answers differ from the expected ones");
     ensure!(passed > 0, "no case was run");
+    claims(&corpus, &binary)
+}
+
+/// What is explained, held to what must be true of any trace; the script says which claim is false, and of which trace.
+fn claims(corpus: &Path, binary: &Path) -> Result<()> {
+    let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+    let status = Command::new("python3")
+        .arg(corpus.join("check").join("claims.py"))
+        .arg("--bin")
+        .arg(binary)
+        .args(["--jobs", &jobs.to_string()])
+        .status()
+        .context("cannot run python3")?;
+    ensure!(status.success(), "explanations are false");
     Ok(())
 }
 

@@ -309,3 +309,16 @@ fn rank_flag(ranks: &[u32]) -> String {
         _ => String::new(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use gpuscope_testkit::findings_page;
+
+    #[test]
+    fn every_finding_has_its_section_in_the_documentation() {
+        let mut ids: Vec<&str> = super::ids().collect();
+        ids.sort_unstable();
+        let page = findings_page();
+        assert_eq!(ids, page.keys().map(String::as_str).collect::<Vec<_>>());
+    }
+}

@@ -38,7 +38,7 @@ pub struct AnalyzeAnswer {
     pub step: StepSummary,
     /// The most worthwhile first.
     pub findings: Vec<Finding>,
-    /// What a step would take less without the first three together.
+    /// What a step would take less without all of them together.
     pub joint_gain_ns: Option<Ns>,
     pub joint_gain_pct: Option<f64>,
     /// Of a step's time, what the model of it cannot explain.

@@ -30,6 +30,10 @@ use crate::idle::IdleAnswer;
 use crate::memory::MemoryAnswer;
 use crate::model::JobModel;
 
+pub(crate) use communication::ID as EXPOSED_COMMUNICATION;
+pub(crate) use start_up::ID as START_UP;
+pub(crate) use stragglers::ID as STRAGGLER;
+
 /// Findings worth less than this share of a step are not reported.
 const WORTH_PCT: f64 = 2.0;
 
@@ -126,7 +130,7 @@ impl PartialEq for Without {
 /// What rules may look at.
 pub(crate) struct Facts<'a> {
     pub model: &'a JobModel,
-    /// The mean step of the slowest rank.
+    /// The step time of the median rank, as `breakdown` has it.
     pub step: Ns,
     pub idle: &'a IdleAnswer,
     pub memory: &'a MemoryAnswer,
@@ -142,25 +146,38 @@ pub(crate) struct Facts<'a> {
 
 type Rule = fn(&Facts<'_>) -> Vec<Finding>;
 
-const RULES: &[Rule] = &[
-    lead::host_comes_first,
-    start_up::start_up,
-    causes::host_bound,
-    communication::exposed,
-    stragglers::late_ranks,
-    work::small_kernels,
-    work::unpinned_copies,
-    work::low_occupancy,
-    work::recomputation,
-    efficiency::cheaper_work,
-    memory::near_limit,
-    memory::fragmented,
-    drift::slower_over_time,
+/// Each with the ids of what it may find.
+const RULES: &[(&[&str], Rule)] = &[
+    (&[lead::ID], lead::host_comes_first),
+    (&[start_up::ID], start_up::start_up),
+    (&causes::IDS, causes::host_bound),
+    (&[communication::ID], communication::exposed),
+    (&[stragglers::ID], stragglers::late_ranks),
+    (&[work::SMALL_KERNELS], work::small_kernels),
+    (&[work::UNPINNED_COPIES], work::unpinned_copies),
+    (&[work::LOW_OCCUPANCY], work::low_occupancy),
+    (&[work::RECOMPUTATION], work::recomputation),
+    (crate::efficiency::IDS, efficiency::cheaper_work),
+    (&[memory::NEAR_LIMIT], memory::near_limit),
+    (&[memory::FRAGMENTED], memory::fragmented),
+    (&[drift::THROTTLED, drift::DRIFT], drift::slower_over_time),
 ];
+
+/// The ids of all findings there are, each of which has a section in `docs/findings.md`.
+pub fn ids() -> impl Iterator<Item = &'static str> {
+    RULES.iter().flat_map(|(ids, _)| ids.iter().copied())
+}
+
+fn found_by(rule: &(&[&str], Rule), facts: &Facts<'_>) -> Vec<Finding> {
+    let (ids, find) = rule;
+    let findings = find(facts);
+    debug_assert!(findings.iter().all(|finding| ids.contains(&finding.id)), "{findings:?}");
+    findings
+}
 
 /// All findings, the most worthwhile first, and what removing all of them together would bring.
 pub(crate) fn find(facts: &Facts<'_>) -> (Vec<Finding>, Option<Ns>) {
-    let findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(facts)).collect();
+    let findings: Vec<Finding> = RULES.iter().flat_map(|rule| found_by(rule, facts)).collect();
     let mut findings = without_consequences(findings);
     // What costs no time comes last, as it stands in the rules.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.gain_ns));
@@ -218,7 +235,7 @@ impl Facts<'_> {
     /// What a finding about the host can be trusted.
     fn about_host(&self) -> (Confidence, Option<String>) {
         if self.host_slowed {
-            let why = "recording stacks or memory slows the host down: an upper bound";
+            let why = "recording stacks or memory slows the host down, so this is an upper bound";
             (Confidence::Medium, Some(why.to_owned()))
         } else {
             (Confidence::High, None)
@@ -290,5 +307,18 @@ fn rank_flag(ranks: &[u32]) -> String {
     match ranks {
         [only] => format!(" --rank {only}"),
         _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuscope_testkit::findings_page;
+
+    #[test]
+    fn every_finding_has_its_section_in_the_documentation() {
+        let mut ids: Vec<&str> = super::ids().collect();
+        ids.sort_unstable();
+        let page = findings_page();
+        assert_eq!(ids, page.keys().map(String::as_str).collect::<Vec<_>>());
     }
 }

@@ -6,6 +6,7 @@
 //!
 //! * [`text`] builds tiny traces by hand, for unit tests.
 //! * [`mutate`] damages a trace's bytes, for tests of robustness.
+//! * [`findings_page`] reads what the documentation says of each finding.
 
 mod action;
 mod backward;
@@ -20,6 +21,7 @@ mod engine;
 mod event;
 mod experts;
 mod fault;
+mod findings_page;
 mod groups;
 mod input;
 mod job;
@@ -49,6 +51,7 @@ mod write;
 
 pub use change::Change;
 pub use fault::{Extent, Fault, StallCause};
+pub use findings_page::{FindingSection, findings_page};
 pub use plan::{BASE_TIME_NS, Clock, Detail, JOB_START_NS, Plan, Sharding};
 pub use purpose::Phase;
 pub use truth::{

@@ -3,6 +3,7 @@
 use gpuscope_trace::Ns;
 
 use super::AnalyzeAnswer;
+use crate::findings;
 use crate::idle::{Cause, DeviceIdle, HostCause, IdleAnswer};
 
 /// Above this share of computation the GPUs are as busy as can be.
@@ -36,12 +37,13 @@ pub(super) fn of(answer: &AnalyzeAnswer) -> String {
 
 /// A recording of which start-up is the most says little about the program.
 fn mostly_start_up(answer: &AnalyzeAnswer) -> Option<String> {
-    let found = answer.findings.iter().find(|finding| finding.id == "start_up")?;
+    let found = answer.findings.iter().find(|finding| finding.id == findings::START_UP)?;
     let number = |name| found.claim.0.get(name).copied().unwrap_or(0);
     let names = found.evidence.names.iter().take(2).cloned().collect::<Vec<_>>().join(" and ");
     (number("time_ns") * 2 > number("recorded_ns")).then(|| {
         format!(
-            "Most of this recording is start-up: {} of {}, the first {names}. Record later to see the program itself.",
+            "Most of this recording is start-up: {} of {}, above all the first calls of {names}. Record after a few warm-up \
+             steps to see the program itself.",
             crate::text::time(Ns(number("time_ns"))),
             crate::text::time(Ns(number("recorded_ns")))
         )
@@ -78,17 +80,23 @@ fn largest_loss(answer: &AnalyzeAnswer) -> Option<String> {
         of_it.filter_map(|finding| finding.gain_pct).fold(0.0, f64::max)
     };
     if step.exposed_comm_pct >= step.idle_pct {
-        let explained = gains(|id| matches!(id, "exposed_communication" | "straggler"));
+        let explained = gains(is_about_ranks);
         return (step.exposed_comm_pct >= MUCH_PCT && explained < step.exposed_comm_pct / 2.0).then(|| {
             format!(
-                "For {:.0} % of the time the GPUs only communicate, or wait for other ranks to.",
+                "The GPUs spend {:.0} % of the time on communication that nothing hides: transferring data, or waiting for \
+                 other ranks.",
                 step.exposed_comm_pct
             )
         });
     }
-    let explained = gains(|id| !matches!(id, "exposed_communication" | "straggler"));
-    (step.idle_pct >= MUCH_PCT && explained < step.idle_pct / 2.0)
-        .then(|| format!("The GPUs idle for {:.0} % of the time; {}.", step.idle_pct, why_idle(&answer.idle)))
+    let explained = gains(|id| !is_about_ranks(id));
+    (step.idle_pct >= MUCH_PCT && explained < step.idle_pct / 2.0).then(|| {
+        format!("The GPUs are idle for {:.0} % of the time; {}.", step.idle_pct, why_idle(&answer.idle))
+    })
+}
+
+fn is_about_ranks(id: &str) -> bool {
+    matches!(id, findings::EXPOSED_COMMUNICATION | findings::STRAGGLER)
 }
 
 fn without_findings(answer: &AnalyzeAnswer, whole: &str) -> String {
@@ -96,7 +104,7 @@ fn without_findings(answer: &AnalyzeAnswer, whole: &str) -> String {
     let pct = step.computation_pct;
     if let Some((busy, median)) = mostly_elsewhere(answer) {
         return format!(
-            "The GPUs have work for {} of a step of {}; the host spends the rest before and after.",
+            "GPU work spans only {} of a step of {}; the host spends the rest before and after it.",
             crate::text::time(busy),
             crate::text::time(median)
         );
@@ -122,13 +130,13 @@ fn why_idle(idle: &IdleAnswer) -> String {
     let reasons = [
         (
             sum(|device| device.unlinked_ns),
-            "what launched their work is not recorded, so it is not known why: record the host too",
+            "why is not known, because what launched their work is not recorded: record the host too",
         ),
         (
             sum(|device| device.queued_ns),
-            "work was launched but waited, for events or for work that is not recorded",
+            "work had been launched, but waited for events or for work that is not recorded",
         ),
-        (sum(|device| device.launch_ns), "work was launched but had not arrived yet"),
+        (sum(|device| device.launch_ns), "work had been launched, but had not reached the GPU yet"),
         (sum(|device| device.in_call_ns), "the launch calls themselves take that long"),
     ];
     let host = sum(|device| device.host_ns);
@@ -141,7 +149,10 @@ fn why_idle(idle: &IdleAnswer) -> String {
 /// What the hosts did meanwhile, most of all.
 fn doing(causes: &[HostCause]) -> String {
     let Some(most) = causes.iter().max_by_key(|cause| cause.idle_ns) else { return String::new() };
-    let name = most.name.as_ref().filter(|_| most.cause != Cause::NothingRecorded);
-    let name = name.map(|name| format!(", {name}")).unwrap_or_default();
-    format!(" (most of all: {}{name})", most.cause.label())
+    if most.cause == Cause::NothingRecorded {
+        return ", and what it does meanwhile is not recorded: record Python stacks too (with_stack=True)"
+            .to_owned();
+    }
+    let name = most.name.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
+    format!(" (above all: {}{name})", most.cause.label())
 }

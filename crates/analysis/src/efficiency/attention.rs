@@ -19,6 +19,8 @@ use super::scene::{Event, PerName, Scene, take};
 use super::sorts::Sort;
 use crate::text;
 
+pub(super) const ID: &str = "eager_attention";
+
 /// What fused attention reaches of the matrix units' peak, and of the memory's bandwidth.
 const SHARE_OF_PEAK: f64 = 1.0 / 3.0;
 const SHARE_OF_MEMORY: f64 = 0.7;
@@ -231,37 +233,37 @@ fn report(scene: &Scene<'_>, groups: &[Group<'_>]) -> Option<Opportunity> {
     names.extend(first.products.iter().filter_map(|event| Some(scene.work(*event)?.params.to_string())));
     let (count, kernels) = (groups.len(), events.len());
     Some(Opportunity {
-        id: "eager_attention",
+        id: ID,
         title: format!(
-            "attention runs as {kernels} separate GPU operations, a softmax between batched products {}, in {}",
+            "attention runs as {kernels} separate GPU operations, a softmax between batched products {}, {} in all",
             times(count),
             text::time(all)
         ),
         claim: vec![("attentions", count as i64), ("events", kernels as i64), ("gpu_ns", all.0)],
         target: if estimated == count {
             format!(
-                "fused attention at {:.0} % of the matrix units' peak or {:.0} % of the memory's bandwidth",
+                "fused attention at {:.0} % of the matrix units' peak or {:.0} % of memory bandwidth, whichever is slower",
                 100.0 * SHARE_OF_PEAK,
                 100.0 * SHARE_OF_MEMORY
             )
         } else {
-            "fused attention that takes as long as the products do now, or less where their sizes are recorded".to_owned()
+            "fused attention that takes as long as the products do now, or what its sizes need where they are recorded".to_owned()
         },
         evidence: format!(
-            "the products take {}, softmax and what else works on the scores {}; {} forward, {backward} backward",
+            "the products take {}, the softmax and everything else done to the scores {}; {} forward, {backward} backward",
             text::time(products),
             text::time(all - products),
             count - backward,
         ),
         names,
         advice: if fell_back(scene, groups) {
-            "scaled_dot_product_attention fell back to its math form: use fp16 or bf16, a head size that its fused \
-             kernels have, and is_causal in place of a mask"
+            "scaled_dot_product_attention fell back to its math backend: use fp16 or bf16, a head size that the fused \
+             kernels support, and is_causal instead of a mask"
         } else {
-            "torch.nn.functional.scaled_dot_product_attention, or attn_implementation=\"sdpa\" in transformers"
+            "use torch.nn.functional.scaled_dot_product_attention, or attn_implementation=\"sdpa\" in transformers"
         },
         caveat: (estimated < count)
-            .then(|| "the trace has no argument sizes, so the products' own time is kept".to_owned()),
+            .then(|| "argument sizes or the GPU's peaks are not known for all of it, so those products keep their time".to_owned()),
         confident: true,
         events,
         removed_launches,

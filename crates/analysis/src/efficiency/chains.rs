@@ -20,6 +20,8 @@ use super::sorts::Sort;
 use crate::owner::{Among, Owners};
 use crate::text;
 
+pub(super) const ID: &str = "elementwise_chains";
+
 /// Fewer kernels are no habit.
 const FEWEST: usize = 10;
 /// A kernel that follows itself so often is a loop over tensors.
@@ -105,18 +107,18 @@ fn report(scene: &Scene<'_>, chains: &[&[Event]]) -> Option<Opportunity> {
     }
     let (kernels, count) = (events.len(), chains.len());
     let share = time.pct_of(scene.busy);
-    let of_unlinked = format!("; of {unlinked} chains no launch is recorded");
+    let of_unlinked = format!("; for {unlinked} chains no launch is recorded");
     Some(Opportunity {
-        id: "elementwise_chains",
+        id: ID,
         title: format!(
-            "{kernels} elementwise, reducing and normalising kernels in {} follow one another in {}",
-            text::time(time),
-            if count == 1 { "one chain".to_owned() } else { format!("{count} chains") }
+            "{kernels} elementwise, reduction and normalisation kernels run one after another in {}, {} in all",
+            if count == 1 { "one chain".to_owned() } else { format!("{count} chains") },
+            text::time(time)
         ),
         claim: vec![("events", kernels as i64), ("chains", count as i64), ("gpu_ns", time.0)],
-        target: "one kernel for each chain, which moves L + 2 tensors where L kernels move 3 each".to_owned(),
+        target: "one kernel per chain, which moves L + 2 tensors where L kernels now move 3 each".to_owned(),
         evidence: format!(
-            "{share:.0} % of the GPU's time, {:.1} kernels in a chain on average and {longest} at most{}",
+            "{share:.0} % of GPU time; {:.1} kernels per chain on average, {longest} at most{}",
             kernels as f64 / count as f64,
             if unlinked > 0 { of_unlinked.as_str() } else { "" }
         ),

@@ -13,6 +13,8 @@ use super::scene::{Scene, take};
 use crate::collectives::{Op, RankParts, Sort, element_bytes};
 use crate::text;
 
+pub(super) const ID: &str = "tiny_collectives";
+
 const FEWEST: usize = 50;
 const LARGEST: i64 = 64 << 10;
 const LEFT: f32 = 0.1;
@@ -50,14 +52,18 @@ fn bytes(sort: &Sort) -> Option<i64> {
 
 fn report(scene: &Scene<'_>, name: &str, rows: &[Row], time: Ns) -> Opportunity {
     Opportunity {
-        id: "tiny_collectives",
-        title: format!("{} collectives ({name}) of at most 64 KiB each, in {}", rows.len(), text::time(time)),
+        id: ID,
+        title: format!(
+            "{} collectives ({name}) carry at most 64 KiB each, {} in all",
+            rows.len(),
+            text::time(time)
+        ),
         claim: vec![("events", rows.len() as i64), ("gpu_ns", time.0)],
-        target: "a tenth of them, joined into larger ones".to_owned(),
+        target: "a tenth of their time, merged into larger ones".to_owned(),
         evidence: format!("{} each on average", text::time(Ns(time.0 / rows.len().max(1) as i64))),
         names: scene.largest(rows.iter().copied()),
-        advice: "join small tensors before they are sent (larger buckets, torch.distributed's coalescing manager)",
-        caveat: Some("part of a collective's time is waiting for other ranks".to_owned()),
+        advice: "merge small tensors before sending them (larger buckets, torch.distributed's coalescing manager)",
+        caveat: Some("part of a collective's time may be waiting for other ranks".to_owned()),
         confident: false,
         events: rows.iter().map(|row| (*row, LEFT)).collect(),
         removed_launches: Vec::new(),

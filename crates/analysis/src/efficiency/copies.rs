@@ -14,6 +14,8 @@ use super::scene::{Scene, take};
 use super::sorts::Sort;
 use crate::text;
 
+pub(super) const ID: &str = "tiny_copies";
+
 const FEWEST: usize = 100;
 const LARGEST: i64 = 64 << 10;
 const LEFT: f32 = 0.1;
@@ -45,14 +47,14 @@ pub(super) fn tiny_copies(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opportun
         format!("{count} of them are launched by {}", trace.strings.get(*name))
     });
     vec![Opportunity {
-        id: "tiny_copies",
+        id: ID,
         title: format!(
-            "{} copies within the GPU of at most 64 KiB each, in {}",
+            "{} copies within GPU memory move at most 64 KiB each, {} in all",
             rows.len(),
             text::time(time)
         ),
         claim: vec![("events", rows.len() as i64), ("gpu_ns", time.0)],
-        target: "a tenth of their time and no launches, as one copy for many tensors".to_owned(),
+        target: "a tenth of their time and no launches of their own: one copy for many tensors".to_owned(),
         evidence,
         names: scene.largest(rows.iter().copied()),
         advice: "keep small tensors together (gradient_as_bucket_view=True in DDP, torch._foreach_copy_), or write in place",

@@ -15,6 +15,9 @@ use super::scene::{Event, PerName, Scene, take};
 use crate::owner::{Among, Owners};
 use crate::text;
 
+pub(super) const GRADIENT_COPIES: &str = "ddp_gradient_copies";
+pub(super) const BUFFER_BROADCASTS: &str = "ddp_buffer_broadcasts";
+
 const TO_GRADIENTS: &str = "torch.distributed.ddp.reducer::copy_bucket_to_grad";
 const FORWARD: &str = "DistributedDataParallel.forward";
 
@@ -30,11 +33,11 @@ pub(super) fn gradient_copies(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Oppo
     };
     let events: Vec<Event> = scene.all().filter(launched).copied().collect();
     let told = Told {
-        id: "ddp_gradient_copies",
-        what: "copies bring gradients back from DDP's buckets",
+        id: GRADIENT_COPIES,
+        what: "copies move gradients back out of DDP's buckets",
         target: "none of them: gradients that are views of their buckets",
         evidence: "launched by copy_bucket_to_grad",
-        advice: "gradient_as_bucket_view=True in DistributedDataParallel",
+        advice: "pass gradient_as_bucket_view=True to DistributedDataParallel",
         caveat: None,
     };
     told.report(scene, taken, &events).into_iter().collect()
@@ -60,12 +63,12 @@ pub(super) fn buffer_broadcasts(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Op
     let is_one = |event: &&Event| event.kind != Kind::Communication && under(event) == Some(true);
     let events: Vec<Event> = scene.all().filter(is_one).copied().collect();
     let told = Told {
-        id: "ddp_buffer_broadcasts",
-        what: "copies serve DDP's broadcast of buffers before every forward pass",
+        id: BUFFER_BROADCASTS,
+        what: "copies serve DDP's broadcast of buffers before each forward pass",
         target: "none of them: buffers that stay each rank's own",
-        evidence: "launched straight under DistributedDataParallel.forward",
-        advice: "broadcast_buffers=False in DistributedDataParallel, with SyncBatchNorm if statistics must agree",
-        caveat: Some("running statistics of batch norms then differ from rank to rank"),
+        evidence: "launched directly by DistributedDataParallel.forward or _broadcast_coalesced",
+        advice: "pass broadcast_buffers=False to DistributedDataParallel, with SyncBatchNorm if statistics must agree",
+        caveat: Some("the running statistics of batch norms then differ from rank to rank"),
     };
     told.report(scene, taken, &events).into_iter().collect()
 }
@@ -103,7 +106,7 @@ impl Told {
         let removed_launches: Vec<Row> = rows().filter_map(|row| scene.own_launch(row)).collect();
         Some(Opportunity {
             id: self.id,
-            title: format!("{} {}, in {}", events.len(), self.what, text::time(time)),
+            title: format!("{} {}, {} in all", events.len(), self.what, text::time(time)),
             claim: vec![("events", events.len() as i64), ("gpu_ns", time.0)],
             target: self.target.to_owned(),
             evidence: self.evidence.to_owned(),

@@ -13,6 +13,8 @@ use super::scene::{Event, Scene, take};
 use super::sorts::Sort;
 use crate::text;
 
+pub(super) const ID: &str = "layout_conversions";
+
 const FEWEST: usize = 10;
 const LEFT: f32 = 0.1;
 
@@ -27,18 +29,19 @@ pub(super) fn layout_conversions(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<O
     let time: Ns = events.iter().map(|event| event.dur).sum();
     let removed_launches: Vec<Row> = rows().filter_map(|row| scene.own_launch(row)).collect();
     vec![Opportunity {
-        id: "layout_conversions",
+        id: ID,
         title: format!(
-            "{} kernels only rearrange images between channels first and channels last, in {}",
+            "{} kernels only convert between channels-first and channels-last layouts, {} in all",
             events.len(),
             text::time(time)
         ),
         claim: vec![("events", events.len() as i64), ("gpu_ns", time.0)],
-        target: "a tenth of them: channels last throughout, with the weights still rearranged".to_owned(),
-        evidence: format!("{:.1} % of the GPU's time", time.pct_of(scene.busy)),
+        target: "a tenth of their time: channels last throughout, with only the weights still converted"
+            .to_owned(),
+        evidence: format!("{:.1} % of GPU time", time.pct_of(scene.busy)),
         names: scene.largest(rows()),
-        advice: "model.to(memory_format=torch.channels_last), and the same for the input",
-        caveat: Some("every operator between the convolutions must keep channels last".to_owned()),
+        advice: "use model.to(memory_format=torch.channels_last), and the same for the input",
+        caveat: Some("every operator between the convolutions has to support channels last".to_owned()),
         confident: true,
         events: rows().map(|row| (row, LEFT)).collect(),
         removed_launches,

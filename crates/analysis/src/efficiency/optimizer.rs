@@ -20,6 +20,8 @@ use super::sorts::Sort;
 use crate::owner::{Among, Owners};
 use crate::text;
 
+pub(super) const ID: &str = "unfused_optimizer";
+
 /// Fewer kernels in a step are no loop over parameters.
 const FEWEST: usize = 20;
 
@@ -83,22 +85,22 @@ fn report(scene: &Scene<'_>, annotation: &str, steps: &[Vec<Event>]) -> Opportun
     // A handful of launches remain in each step.
     let launches: Vec<Row> = events.iter().filter_map(|event| scene.own_launch(event.row)).collect();
     Opportunity {
-        id: "unfused_optimizer",
+        id: ID,
         title: format!(
-            "{optimizer} updates parameters with {} single kernels in {} steps, {}",
+            "{optimizer} updates its parameters with {} separate kernels in {}, {} in all",
             events.len(),
-            steps.len(),
+            if steps.len() == 1 { "one step".to_owned() } else { format!("{} steps", steps.len()) },
             text::time(time)
         ),
         claim: vec![("events", events.len() as i64), ("steps", steps.len() as i64), ("gpu_ns", time.0)],
-        target: format!("a fused {optimizer}: {:.0} % of the time and one launch", 100.0 * left),
+        target: format!("a fused {optimizer}: {:.0} % of the time and one launch per step", 100.0 * left),
         evidence: format!(
-            "{:.0} kernels of {} operators in a step",
+            "{:.0} kernels from {} operators per step",
             events.len() as f64 / steps.len() as f64,
             operators.len()
         ),
         names: scene.largest(events.iter().map(|event| event.row)),
-        advice: "fused=True (Adam, AdamW, SGD, Adagrad) or foreach=True in torch.optim",
+        advice: "pass fused=True (Adam, AdamW, SGD, Adagrad) or foreach=True to the optimizer",
         caveat: None,
         confident: true,
         removed_launches: launches.get(steps.len()..).unwrap_or_default().to_vec(),

@@ -21,8 +21,13 @@ use super::scene::{Event, PerName, Scene, take};
 use super::sorts::Sort;
 use crate::text;
 
+pub(super) const PRODUCTS: &str = "fp32_products";
+pub(super) const CONVOLUTIONS: &str = "fp32_convolutions";
+
 /// The best that is promised: of the time before.
 const LEFT_AT_BEST: f64 = 1.0 / 3.0;
+const OF_PEAKS: &str =
+    "half of the speed-up that the peaks promise, threefold at most, as far as memory keeps up";
 /// Where the GPU's peaks are not known.
 const LEFT_UNKNOWN: f64 = 0.5;
 
@@ -106,42 +111,43 @@ impl Way {
         let halves = self.precision == Precision::Fp16;
         let (id, advice) = match (family, halves) {
             (Family::Matmul, false) => (
-                "fp32_products",
-                "torch.set_float32_matmul_precision(\"high\") for TF32, or torch.autocast with bfloat16",
+                PRODUCTS,
+                "use torch.set_float32_matmul_precision(\"high\") for TF32, or torch.autocast with bfloat16",
             ),
             (Family::Convolution, false) => (
-                "fp32_convolutions",
-                "torch.backends.cudnn.allow_tf32 = True, or torch.autocast with bfloat16",
+                CONVOLUTIONS,
+                "set torch.backends.cudnn.allow_tf32 = True, or use torch.autocast with bfloat16",
             ),
-            (Family::Matmul, true) => ("fp32_products", AUTOCAST),
-            (Family::Convolution, true) => ("fp32_convolutions", AUTOCAST),
+            (Family::Matmul, true) => (PRODUCTS, AUTOCAST),
+            (Family::Convolution, true) => (CONVOLUTIONS, AUTOCAST),
         };
         let name = self.precision.name();
         Opportunity {
             id,
             title: format!(
-                "{} kernels of {of}s compute in fp32, not on the tensor cores, in {}",
+                "{} {of} kernels compute in fp32 without the tensor cores, {} in all",
                 events.len(),
                 text::time(time)
             ),
             claim: vec![("events", events.len() as i64), ("gpu_ns", time.0)],
             target: format!(
-                "{:.0} % of the time in {name}, half of what the peaks promise, bounded by memory",
-                100.0 * self.left
+                "{:.0} % of the time in {name}, {}",
+                100.0 * self.left,
+                if self.known { OF_PEAKS } else { "as the GPU's peaks are not known" }
             ),
             evidence: format!(
-                "{:.0} % of the GPU's time; no {of} of this trace runs in {name}",
+                "{:.0} % of GPU time; no {of} in this trace runs in {name}",
                 time.pct_of(scene.busy)
             ),
             names: scene.largest(events.iter().map(|event| event.row)),
             advice,
             caveat: Some(match (halves, self.known) {
                 (true, _) => {
-                    "this GPU has no TF32: results in fp16 differ, and gradients need scaling".to_owned()
+                    "this GPU has no TF32; fp16 changes results, and gradients need scaling".to_owned()
                 }
-                (false, true) => "TF32 keeps 10 bits of the mantissa".to_owned(),
+                (false, true) => "TF32 keeps only 10 bits of the mantissa".to_owned(),
                 (false, false) => {
-                    "TF32 keeps 10 bits of the mantissa; the GPU's peaks are not known".to_owned()
+                    "TF32 keeps only 10 bits of the mantissa; the GPU's peaks are not known".to_owned()
                 }
             }),
             confident: self.known,
@@ -173,4 +179,4 @@ fn made_for(kernel: &str) -> Option<i64> {
     }
 }
 
-const AUTOCAST: &str = "torch.autocast(\"cuda\", dtype=torch.float16) with torch.amp.GradScaler";
+const AUTOCAST: &str = "use torch.autocast(\"cuda\", dtype=torch.float16) with torch.amp.GradScaler";

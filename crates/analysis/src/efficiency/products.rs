@@ -19,6 +19,8 @@ use super::sorts::Sort;
 use crate::ops::Bound;
 use crate::text;
 
+pub(super) const ID: &str = "slow_products";
+
 const SHORTEST: Ns = Ns(100_000);
 const BELOW: f64 = 0.5;
 const BELOW_BEST: f64 = 0.8;
@@ -66,20 +68,20 @@ pub(super) fn slow_products(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opport
     names.extend(scene.work(largest.kernels[0]).map(|work| work.params.to_string()));
     let percent = |share: f64| (100.0 * share).round() as i64;
     vec![Opportunity {
-        id: "slow_products",
+        id: ID,
         title: format!(
-            "{} kernels of matrix products reach less than {} % of their roofline, the best of this trace {} %, in {}",
+            "{} matrix product kernels reach less than {} % of their roofline, the best of this trace {} %; {} in all",
             events.len(),
             (100.0 * most).ceil() as i64,
             percent(best),
             text::time(time)
         ),
         claim: vec![("events", events.len() as i64), ("best_pct", percent(best)), ("gpu_ns", time.0)],
-        target: format!("{} % of the roofline, as the best product of this trace", percent(best)),
-        evidence: format!("the largest of them reaches {} %", percent(largest.roof / largest.time)),
+        target: format!("{} % of the roofline, like the best product of this trace", percent(best)),
+        evidence: format!("the longest of them reaches {} %", percent(largest.roof / largest.time)),
         names,
-        advice: "let the library tune its choice of kernels: TunableOp or hipBLASLt tuning, or mode=\"max-autotune\" in torch.compile",
-        caveat: Some("products of other sizes may have another best".to_owned()),
+        advice: "let the library tune which kernels it picks: TunableOp, hipBLASLt tuning, or mode=\"max-autotune\" in torch.compile",
+        caveat: Some("products of other sizes may not be able to reach as much".to_owned()),
         confident: false,
         removed_launches: Vec::new(),
         events,

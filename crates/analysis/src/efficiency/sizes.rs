@@ -17,6 +17,8 @@ use super::scene::{Event, Scene, take};
 use super::sorts::Sort;
 use crate::text;
 
+pub(super) const ID: &str = "odd_sizes";
+
 const SHORTEST: Ns = Ns(20_000);
 const BELOW: f64 = 0.25;
 const REACHED: f64 = 0.4;
@@ -58,19 +60,19 @@ pub(super) fn odd_sizes(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opportunit
     let mut names = scene.largest(events.iter().map(|(row, _)| *row));
     names.extend(sizes.iter().take(3).map(|(_, sizes)| sizes.clone()));
     vec![Opportunity {
-        id: "odd_sizes",
+        id: ID,
         title: format!(
-            "{} kernels of products with odd sizes reach less than {:.0} % of their roofline, in {}",
+            "{} matrix product kernels with unaligned sizes reach less than {:.0} % of their roofline, {} in all",
             events.len(),
             100.0 * BELOW,
             text::time(time)
         ),
         claim: vec![("events", events.len() as i64), ("gpu_ns", time.0)],
-        target: format!("padded to the next multiple, at {:.0} % of the roofline", 100.0 * REACHED),
-        evidence: format!("{} different sizes, most of it {}", sizes.len(), sizes[0].1),
+        target: format!("sizes padded to the next multiple, at {:.0} % of the roofline", 100.0 * REACHED),
+        evidence: format!("{} different sizes, the largest share of the time in {}", sizes.len(), sizes[0].1),
         names,
-        advice: "pad the vocabulary, heads, classes or channels to a multiple of 8, better 64",
-        caveat: Some("sizes are one reason among others for a product to be slow".to_owned()),
+        advice: "pad the vocabulary, heads, classes or channels to a multiple of 8, or better 64",
+        caveat: Some("a product can be slow for other reasons than its sizes".to_owned()),
         confident: false,
         removed_launches: Vec::new(),
         events,

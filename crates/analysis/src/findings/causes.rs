@@ -28,8 +28,8 @@ const CAUSES: &[HostCause] = &[
         id: "host_item",
         cause: Cause::Item,
         mark: marks::ITEM,
-        what: "the host fetches single values from the GPU (item)",
-        advice: "keep losses and counters on the GPU and read them every so many steps; avoid .item(), .cpu() and if tensor:",
+        what: "the host reads single values back from the GPU (.item())",
+        advice: "keep losses and counters on the GPU and read them only every few steps; avoid .item(), .cpu() and branching on tensors",
     },
     HostCause {
         id: "host_blocking_copy",
@@ -42,29 +42,29 @@ const CAUSES: &[HostCause] = &[
         id: "host_allocator",
         cause: Cause::Allocator,
         mark: marks::ALLOCATOR,
-        what: "the allocator asks the driver for memory again and again",
-        advice: "lower the peak, avoid empty_cache() in the loop, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
+        what: "the allocator keeps asking the driver for memory",
+        advice: "lower the memory peak, avoid empty_cache() in the loop, or set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True",
     },
     HostCause {
         id: "host_garbage_collection",
         cause: Cause::GarbageCollection,
         mark: marks::GARBAGE,
-        what: "Python collects garbage while the GPU waits",
+        what: "Python's garbage collector runs while the GPU waits",
         advice: "gc.freeze() after setup, gc.disable() in the loop and gc.collect() on all ranks at the same steps",
     },
     HostCause {
         id: "host_recompilation",
         cause: Cause::Compilation,
         mark: marks::COMPILATION,
-        what: "torch.compile compiles during the loop",
-        advice: "find the guard that fails with TORCH_LOGS=recompiles; mark changing sizes dynamic or pad them",
+        what: "torch.compile compiles while the GPU waits",
+        advice: "find the guard that fails with TORCH_LOGS=recompiles; mark sizes that change as dynamic, or pad them",
     },
     HostCause {
         id: "data_loading",
         cause: Cause::DataLoading,
         mark: marks::DATA_LOADING,
-        what: "the step waits for its data",
-        advice: "more DataLoader workers, prefetch_factor and pin_memory, or move preprocessing offline",
+        what: "the step waits for its input data",
+        advice: "use more DataLoader workers, a larger prefetch_factor and pin_memory=True, or preprocess offline",
     },
     HostCause {
         id: "host_python",
@@ -77,15 +77,24 @@ const CAUSES: &[HostCause] = &[
         id: OPERATORS,
         cause: Cause::Operator,
         mark: marks::OPERATOR,
-        what: "operators take the host longer than their kernels take the GPU",
-        advice: "compile the model or capture it in CUDA graphs; larger batches, fused or foreach optimizers",
+        what: "operators take longer on the host than their kernels do on the GPU",
+        advice: "compile the model or capture it in CUDA graphs; larger batches and fused or foreach optimizers help too",
     },
 ];
 
+pub(super) const IDS: [&str; CAUSES.len()] = {
+    let mut ids = [""; CAUSES.len()];
+    let mut cause = 0;
+    while cause < CAUSES.len() {
+        ids[cause] = CAUSES[cause].id;
+        cause += 1;
+    }
+    ids
+};
+
 /// No operator is free: compiled code and captured graphs leave about so much of what they take the host.
 const OPERATORS_LEFT: f64 = 0.25;
-const CHEAPER_OPERATORS: &str =
-    "as if operators cost the host a quarter of their time, which captured graphs come near";
+const CHEAPER_OPERATORS: &str = "assumes that operators would cost the host a quarter of what they do now, which captured graphs come close to";
 
 pub(super) fn host_bound(facts: &Facts<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = CAUSES.iter().filter_map(|cause| finding(facts, cause)).collect();
@@ -345,20 +354,20 @@ fn text(seen: &Seen<'_>, stall: Option<Stall>, waits: &marks::Marked) -> String 
     let time = crate::text::time;
     match (stall.map(|stall| (stall.at, stall.len())), seen.worst) {
         (Some((Where::BeforeItsFirstWork, waits)), _) => {
-            format!("the GPU's first work comes {} into the step", time(waits))
+            format!("the GPU's first work starts {} into the step", time(waits))
         }
         (Some((Where::AfterItsLastWork, waits)), _) => {
-            format!("the step goes on for {} after the GPU's last work", time(waits))
+            format!("the step runs on for {} after the GPU's last work", time(waits))
         }
         (_, Some(row)) => format!(
-            "{} of the GPU on rank {}, {} in all{}",
+            "{} on the GPU of rank {}, {} in all{}",
             if row.count == 1 { "1 gap".to_owned() } else { format!("{} gaps", row.count) },
             row.rank,
             time(row.idle_ns),
-            row.name.as_deref().map(|name| format!(", mostly in {name}")).unwrap_or_default(),
+            row.name.as_deref().map(|name| format!(", the largest share in {name}")).unwrap_or_default(),
         ),
         (_, None) if waits.count > 0 => {
-            format!("{} waits, {} in all, mostly in {}", waits.count, time(waits.time), waits.name)
+            format!("{} waits, {} in all, the largest share in {}", waits.count, time(waits.time), waits.name)
         }
         (_, None) => "seen on the critical path".to_owned(),
     }

@@ -4,6 +4,8 @@ use super::marks::Marked;
 use super::{Confidence, Evidence, Facts, Finding, Gain};
 use crate::graph::{GroupChange, Scenario};
 
+pub(crate) const ID: &str = "exposed_communication";
+
 /// The last bucket of gradients has nothing left to hide behind; so much of a step is lost by any job.
 const TAIL_PCT: f64 = 3.0;
 
@@ -37,11 +39,12 @@ fn finding(facts: &Facts<'_>, group: u16, label: &str) -> Option<Finding> {
     let (rank, marked) = of_group(facts, label)?;
     let alone = facts.alone;
     let of_group = if label.is_empty() { String::new() } else { format!(" of group {label}") };
-    let caveat = alone.then(|| "ranks are missing, so waiting and transfer cannot be told apart".to_owned());
+    let caveat = alone
+        .then(|| "other ranks are not in the recording, so waiting cannot be told from transfer".to_owned());
     let finding = Finding::new(
-        "exposed_communication",
+        ID,
         format!("communication{of_group} is not hidden behind computation"),
-        "start it earlier: smaller DDP buckets, FSDP prefetch, async ops; or send less: bf16, accumulation",
+        "start it earlier (smaller DDP buckets, FSDP prefetching, async_op=True) or send less (bf16 gradients, gradient accumulation)",
         "gpuscope collectives".to_owned(),
     );
     let evidence = Evidence {
@@ -50,7 +53,7 @@ fn finding(facts: &Facts<'_>, group: u16, label: &str) -> Option<Finding> {
         end_ns: marked.longest.map(|(_, end)| end),
         names: vec![marked.name.clone()],
         text: format!(
-            "{} calls on rank {rank}, {} in all, mostly {}",
+            "{} kernels on rank {rank}, {} in all, the largest share in {}",
             marked.count,
             crate::text::time(marked.time),
             marked.name

@@ -6,6 +6,9 @@ use rustc_hash::FxHashMap;
 use super::{Confidence, Evidence, Facts, Finding, rank_flag};
 use crate::graph::{Scenario, What};
 
+pub(super) const THROTTLED: &str = "clocks_throttled";
+pub(super) const DRIFT: &str = "step_time_drift";
+
 /// Slower by less than this is noise.
 const SLOWER: f64 = 1.03;
 /// If one step alone brings so much of it, something happened then.
@@ -17,7 +20,9 @@ const MOST_SHOWN: usize = 12;
 /// How much longer computation takes in each step than in the first, kernel for kernel.
 struct Slowdown {
     place: usize,
-    /// By step, with 1 for the first.
+    /// The first step with computation, as a place among the rank's steps.
+    first: u32,
+    /// By step from there on, with 1 for the first.
     by_step: Vec<f64>,
 }
 
@@ -51,7 +56,7 @@ impl Slowdown {
         }
         let ratio = |(took, would)| if would > 0.0 { took / would } else { 1.0 };
         let by_step: Vec<f64> = took_and_would.into_iter().map(ratio).collect();
-        (by_step.len() >= FEWEST_STEPS).then_some(Slowdown { place, by_step })
+        (by_step.len() >= FEWEST_STEPS).then_some(Slowdown { place, first, by_step })
     }
 
     fn rise(&self) -> f64 {
@@ -96,26 +101,30 @@ fn finding(facts: &Facts<'_>, slower: &[Slowdown], at_once: bool) -> Option<Find
     let percent = (worst.rise() - 1.0) * 100.0;
     let everywhere = ranks.len() == facts.model.ranks.len() && ranks.len() > 1;
     let place = if everywhere { "all ranks".to_owned() } else { listed(&ranks) };
-    let step = worst.jump().map(|step| step as i64);
+    let steps = &facts.model.ranks[worst.place].steps;
+    let step = worst.jump().and_then(|step| steps.number(worst.first as usize + step));
+    let from = step.map_or_else(|| "some step".to_owned(), |step| format!("step {step}"));
     let (id, title, advice) = if at_once {
         (
-            "clocks_throttled",
-            format!("the same kernels take {percent:.0} % longer from some step on, on {place}"),
-            "look at clocks, power cap and temperature (nvidia-smi -q -d PERFORMANCE); check cooling or the power limit",
+            THROTTLED,
+            format!("the same kernels take {percent:.0} % longer from {from} on, on {place}"),
+            "check clocks, power cap and temperature (nvidia-smi -q -d PERFORMANCE), then cooling and the power limit",
         )
     } else {
         (
-            "step_time_drift",
-            format!("steps get slower: the same kernels end {percent:.0} % slower on {place}"),
-            "look for growing inputs, heat, or memory that fragments; compare an early and a late step with diff",
+            DRIFT,
+            format!(
+                "steps keep getting slower: in the end the same kernels take {percent:.0} % longer, on {place}"
+            ),
+            "look for growing inputs, rising temperature or memory fragmentation; compare an early and a late step with diff",
         )
     };
     let finding = Finding::new(id, title, advice, format!("gpuscope breakdown{}", rank_flag(&ranks)));
     let claim = [("slower_pct", percent.round() as i64), ("ranks", ranks.len() as i64)];
     let evidence = Evidence {
-        step: step.and_then(|step| facts.model.ranks[worst.place].steps.number(step as usize)),
+        step,
         rank: Some(facts.model.ranks[worst.place].rank),
-        text: format!("computation against the first step: {}", worst.course()),
+        text: format!("computation time, step by step, relative to the first: {}", worst.course()),
         ranks: if everywhere { Vec::new() } else { ranks },
         ..Evidence::default()
     };
@@ -133,10 +142,10 @@ fn as_at_first(facts: &Facts<'_>, slower: &[Slowdown]) -> Scenario {
     let mut node_factors = vec![Vec::new(); facts.model.ranks.len()];
     for slow in slower {
         let nodes = &facts.model.coupled.graphs[slow.place].nodes;
-        let first = nodes.iter().filter_map(|node| node.step).min().unwrap_or(0);
         let factor = |node: &crate::graph::Node| match (node.what, node.step) {
             (What::Gpu(Kind::Computation), Some(step)) => {
-                let ratio = slow.by_step.get((step - first) as usize).copied().unwrap_or(1.0);
+                let ratio =
+                    slow.by_step.get(step.saturating_sub(slow.first) as usize).copied().unwrap_or(1.0);
                 if ratio > 1.0 { (1.0 / ratio) as f32 } else { 1.0 }
             }
             _ => 1.0,
@@ -154,7 +163,7 @@ mod tests {
     fn the_course_of_many_steps_is_told_in_few_numbers() {
         let course = |steps: u32| {
             let by_step = (0..steps).map(|step| 1.0 + f64::from(step) / 100.0).collect();
-            Slowdown { place: 0, by_step }.course()
+            Slowdown { place: 0, first: 0, by_step }.course()
         };
         assert_eq!(course(4), "1.00 1.01 1.02 1.03");
         assert_eq!(course(1), "1.00");

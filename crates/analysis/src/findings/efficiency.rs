@@ -35,12 +35,13 @@ fn finding(facts: &Facts<'_>, id: &str) -> Option<Finding> {
     let longest = on_gpu.max_by_key(|node| node.end - node.start);
     let found = &largest.found;
     let on_rank = if facts.marked.len() > 1 { format!("on rank {rank}: ") } else { String::new() };
+    let semicolon = if found.evidence.is_empty() { "" } else { "; " };
     let evidence = Evidence {
         rank: Some(rank),
         start_ns: longest.map(|node| node.start),
         end_ns: longest.map(|node| node.end),
         names: found.names.clone(),
-        text: format!("{on_rank}{}; target: {}", found.evidence, found.target),
+        text: format!("{on_rank}{}{}target: {}", found.evidence, semicolon, found.target),
         ..Evidence::default()
     };
     let time = std::iter::once(("time_ns", largest.time.max(Ns::ZERO).0));

@@ -21,11 +21,11 @@ pub(super) fn host_comes_first(facts: &Facts<'_>) -> Vec<Finding> {
     };
     let rank = facts.model.ranks[worst as usize].rank;
     let did = facts.marked.get(worst as usize).map_or(&[][..], |marks| &marks.lead);
-    let mostly = did.iter().max_by_key(|(_, time)| *time).map(|(name, _)| format!(", mostly in {name}"));
+    let most = did.first().map(|(name, time)| format!(", {} of it in {name}", crate::text::time(*time)));
     let title = format!(
         "the host is busy for {} before the first launch{}",
         crate::text::time(lead.time.len()),
-        mostly.unwrap_or_default()
+        most.unwrap_or_default()
     );
     let parts: Vec<String> =
         did.iter().map(|(name, time)| format!("{name} {}", crate::text::time(*time))).collect();
@@ -35,7 +35,7 @@ pub(super) fn host_comes_first(facts: &Facts<'_>) -> Vec<Finding> {
         end_ns: Some(lead.time.end),
         names: did.iter().map(|(name, _)| name.clone()).collect(),
         text: format!(
-            "the GPU's first work comes {} into the step{}{}",
+            "the GPU's first work starts {} into the step{}{}",
             crate::text::time(lead.time.len()),
             if parts.is_empty() { "" } else { ": " },
             parts.join(", ")
@@ -95,7 +95,10 @@ pub(super) fn of(view: View<'_>, nodes: &[Node], from: Option<Ns>) -> Vec<(Strin
         }
     }
     let much = |time: Ns| i128::from(time.0) * 100 >= i128::from(lead.len().0) * TELLING_PCT;
-    let mut telling: Vec<_> = names.into_iter().filter(|(_, (time, _))| much(*time)).collect();
+    // The step is around all of it.
+    let is_step = |name: StrId| trace.strings.get(name).starts_with("ProfilerStep#");
+    let tells = |(name, (time, _)): &(StrId, (Ns, usize))| much(*time) && !is_step(*name);
+    let mut telling: Vec<_> = names.into_iter().filter(tells).collect();
     telling.sort_by_key(|(name, (time, depth))| (std::cmp::Reverse((*depth, *time)), *name));
     telling.truncate(LISTED);
     telling.sort_by_key(|(name, (time, _))| (std::cmp::Reverse(*time), *name));

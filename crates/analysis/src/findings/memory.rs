@@ -4,6 +4,9 @@ use super::{Confidence, Evidence, Facts, Finding, marks, rank_flag};
 use crate::graph::Scenario;
 use crate::memory::DeviceMemory;
 
+pub(super) const NEAR_LIMIT: &str = "memory_near_limit";
+pub(super) const FRAGMENTED: &str = "memory_fragmented";
+
 /// Reserved memory above this share of the device leaves no room for anything else.
 const NEARLY_FULL: f64 = 0.95;
 /// Reserved and not given out, above this share of what is reserved.
@@ -33,9 +36,14 @@ pub(super) fn near_limit(facts: &Facts<'_>) -> Vec<Finding> {
         .filter(|device| fullness(device) >= NEARLY_FULL && unused(device) < MUCH_UNUSED);
     let Some(fullest) = full.max_by(|a, b| fullness(a).total_cmp(&fullness(b))) else { return Vec::new() };
     let finding = Finding::new(
-        "memory_near_limit",
-        format!("{} of rank {} is {:.0} % full", fullest.device, fullest.rank, fullness(fullest) * 100.0),
-        "a slightly longer input runs out of memory: shard, checkpoint activations, or lower the batch",
+        NEAR_LIMIT,
+        format!(
+            "the memory of {} on rank {} is {:.0} % full",
+            fullest.device,
+            fullest.rank,
+            fullness(fullest) * 100.0
+        ),
+        "a slightly longer input may run out of memory: shard the model, checkpoint activations, or use smaller batches",
         format!("gpuscope memory{}", rank_flag(&[fullest.rank])),
     );
     vec![finding.claiming(claim(fullest)).shown_by(evidence(fullest))]
@@ -57,14 +65,14 @@ pub(super) fn fragmented(facts: &Facts<'_>) -> Vec<Finding> {
         .filter(|device| unused(device) >= MUCH_UNUSED && fullness(device) >= NEARLY_FULL);
     let Some(worst) = fragmented.max_by(|a, b| unused(a).total_cmp(&unused(b))) else { return Vec::new() };
     let title = format!(
-        "{:.0} % of the memory reserved on rank {} is in pieces of no use",
+        "{:.0} % of the memory reserved on rank {} sits unused in fragments",
         unused(worst) * 100.0,
         worst.rank
     );
     let finding = Finding::new(
-        "memory_fragmented",
+        FRAGMENTED,
         title,
-        "PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True; keep sizes the same from step to step",
+        "set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, and keep tensor sizes the same from step to step",
         format!("gpuscope memory{}", rank_flag(&[worst.rank])),
     );
     let finding = finding.claiming(claim(worst)).shown_by(evidence(worst)).trusted(Confidence::Medium, None);

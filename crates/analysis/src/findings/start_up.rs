@@ -4,6 +4,8 @@ use gpuscope_trace::Ns;
 
 use super::{Evidence, Facts, Finding};
 
+pub(crate) const ID: &str = "start_up";
+
 /// Less of the recorded time is not spoken of, in per cent.
 const WORTH_PCT: f64 = 10.0;
 
@@ -22,13 +24,13 @@ pub(super) fn start_up(facts: &Facts<'_>) -> Vec<Finding> {
     let parts: Vec<String> =
         found.names.iter().map(|(name, time)| format!("{name} {}", crate::text::time(*time))).collect();
     let finding = Finding::new(
-        "start_up",
+        ID,
         format!(
-            "start-up takes {} of the recorded {}: what was called for the first time",
+            "start-up takes {} of the {} recorded",
             crate::text::time(found.time),
             crate::text::time(whole)
         ),
-        "record later: a few warm-up steps first, as schedule(wait=1, warmup=2, active=5) does",
+        "let a few warm-up steps pass before recording, for instance with schedule(wait=1, warmup=2, active=5)",
         format!("gpuscope idle{}", super::rank_flag(&[worst.rank])),
     );
     let evidence = Evidence {

@@ -4,11 +4,10 @@ use super::{Confidence, Evidence, Facts, Finding};
 use crate::graph::Scenario;
 use crate::stragglers::{RankStraggler, Why};
 
-pub(super) const ID: &str = "straggler";
+pub(crate) const ID: &str = "straggler";
 
 /// Why a rank that is waited for may cost little.
-const LITTLE: &str =
-    "what the others wait for meanwhile takes them as long, so that by itself it saves little";
+const LITTLE: &str = "fixing this alone saves little: something else takes the other ranks just as long";
 
 pub(super) fn late_ranks(facts: &Facts<'_>) -> Vec<Finding> {
     let late = facts.stragglers.ranks.iter().filter(|rank| rank.late);
@@ -32,17 +31,17 @@ fn finding(facts: &Facts<'_>, late: &RankStraggler) -> Option<Finding> {
         ),
         Some(Why::MoreWork) => (
             "it has more work",
-            "balance the shards: sequence lengths, experts, pipeline stages, or who logs and saves",
+            "balance the shards: sequence lengths, experts, pipeline stages, and which rank logs and saves",
         ),
         Some(Why::Host) => (
             "its host is slower",
             "look for other processes, NUMA placement, logging or checkpointing on that rank",
         ),
-        Some(Why::Unknown) | None => {
-            ("it is not clear why", "compare it with diff --rank against the median")
-        }
+        Some(Why::Unknown) | None => (
+            "it is not clear why",
+            "compare it with the median rank: gpuscope diff --rank N --against median",
+        ),
     };
-    let shared = facts.model.groups.iter().find(|group| !group.is_empty());
     let finding = Finding::new(
         ID,
         format!("the other ranks wait for rank {}: {why}", late.rank),
@@ -57,12 +56,11 @@ fn finding(facts: &Facts<'_>, late: &RankStraggler) -> Option<Finding> {
         end_ns: late.most_behind.map(|most| most.time.end),
         names: cause.and_then(|cause| cause.kernel.clone()).into_iter().collect(),
         text: format!(
-            "last in {} of {} collectives, {} behind in all; the others wait {:.0} % of their time{}",
+            "last to arrive at {} of {} collectives, {} behind in all; the others spend {:.0} % of their time waiting for it",
             late.last,
             late.collectives,
             crate::text::time(late.own_lateness_ns),
             late.others_wait_pct,
-            shared.map(|group| format!(", group {group}")).unwrap_or_default(),
         ),
     };
     let claim = [

@@ -5,6 +5,9 @@ use super::{Confidence, Evidence, Facts, Finding, Gain};
 use crate::graph::Scenario;
 
 pub(super) const SMALL_KERNELS: &str = "small_kernels";
+pub(super) const UNPINNED_COPIES: &str = "unpinned_copies";
+pub(super) const LOW_OCCUPANCY: &str = "low_occupancy";
+pub(super) const RECOMPUTATION: &str = "recomputation";
 
 /// Fewer small kernels are no habit of the program.
 const FEWEST_SMALL: u64 = 10;
@@ -16,7 +19,7 @@ pub(super) fn small_kernels(facts: &Facts<'_>) -> Vec<Finding> {
     let (confidence, caveat) = facts.about_host();
     let finding = Finding::new(
         SMALL_KERNELS,
-        format!("{} kernels are over before the host has launched the next", marked.count),
+        format!("{} kernels finish before the host has launched the next one", marked.count),
         "fuse them with torch.compile, or capture the region in a CUDA graph",
         "gpuscope launches --table summary".to_owned(),
     );
@@ -36,12 +39,12 @@ pub(super) fn unpinned_copies(facts: &Facts<'_>) -> Vec<Finding> {
     let without = Scenario::scaling(marks::UNPINNED, AS_PINNED);
     let Some((gain, evidence, marked)) = seen(facts, marks::UNPINNED, &without) else { return Vec::new() };
     let finding = Finding::new(
-        "unpinned_copies",
-        format!("{} large copies go from or to pageable memory", marked.count),
-        "pin_memory=True in the DataLoader and .to(device, non_blocking=True); copy results to pinned tensors",
+        UNPINNED_COPIES,
+        format!("{} large copies go to or from pageable memory", marked.count),
+        "use pin_memory=True in the DataLoader with .to(device, non_blocking=True), and copy results into pinned tensors",
         "gpuscope bandwidth".to_owned(),
     );
-    let caveat = "as if pinned memory were copied twice as fast".to_owned();
+    let caveat = "assumes that pinned memory is copied twice as fast".to_owned();
     vec![
         finding
             .claiming(marked.claim("copies"))
@@ -58,12 +61,13 @@ pub(super) fn low_occupancy(facts: &Facts<'_>) -> Vec<Finding> {
         return Vec::new();
     };
     let finding = Finding::new(
-        "low_occupancy",
-        format!("{} kernels have fewer blocks than the GPU has multiprocessors", marked.count),
-        "larger batches or tiles, split-K or flash variants of the kernel, or run it beside other work",
+        LOW_OCCUPANCY,
+        format!("{} kernels launch fewer blocks than the GPU has multiprocessors", marked.count),
+        "use larger batches, smaller tiles or split-K variants of these kernels, or run them alongside other work",
         "gpuscope kernels".to_owned(),
     );
-    let caveat = format!("if they filled the device as well as others: {:.0} % of their time", fill * 100.0);
+    let caveat =
+        format!("assumes that they would take {:.0} % of their time if they filled the device", fill * 100.0);
     vec![
         finding
             .claiming(marked.claim("kernels"))
@@ -77,12 +81,12 @@ pub(super) fn recomputation(facts: &Facts<'_>) -> Vec<Finding> {
     let without = Scenario::scaling(marks::RECOMPUTED, 0.0);
     let Some((gain, evidence, marked)) = seen(facts, marks::RECOMPUTED, &without) else { return Vec::new() };
     let finding = Finding::new(
-        "recomputation",
+        RECOMPUTATION,
         format!("activation checkpointing runs {} kernels a second time", marked.count),
-        "checkpoint fewer blocks, or only cheap operators (selective checkpointing), as memory allows",
+        "checkpoint fewer blocks, or only cheap operators (selective checkpointing), as far as memory allows",
         "gpuscope memory".to_owned(),
     );
-    let caveat = "the memory it saves is then needed: see gpuscope memory".to_owned();
+    let caveat = "without it the activations have to fit in memory: see gpuscope memory".to_owned();
     vec![
         finding
             .claiming(marked.claim("kernels"))
@@ -108,7 +112,7 @@ fn seen(facts: &Facts<'_>, mark: u32, without: &Scenario) -> Option<(Gain, Evide
         end_ns: marked.longest.map(|(_, end)| end),
         names: vec![marked.name.clone()],
         text: format!(
-            "{} on rank {}, {} in all, mostly {}",
+            "{} on rank {}, {} in all, the largest share in {}",
             marked.count,
             most.rank,
             crate::text::time(marked.time),

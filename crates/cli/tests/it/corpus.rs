@@ -148,6 +148,27 @@ fn patterns_below_the_autograd_engine_are_those_of_hta() {
     assert_eq!(rows, [(495, 2_515_000, 8_920_000), (415, 3_354_000, 9_778_000), (260, 1_417_000, 4_582_000)]);
 }
 
+/// What is said of real traces is what the documentation says of findings.
+#[test]
+fn findings_are_as_documented() {
+    let Some(corpus) = corpus() else { return };
+    let (folder, page) = (Folder::new(), gpuscope_testkit::findings_page());
+    let mut found = BTreeSet::new();
+    for entry in std::fs::read_dir(corpus.join("traces")).unwrap().map(Result::unwrap) {
+        let ran = folder.run(&["analyze", &entry.path().to_string_lossy(), "--json"]);
+        if ran.exit != 0 {
+            continue;
+        }
+        for finding in ran.json()["data"]["findings"].as_array().unwrap() {
+            let id = finding["id"].as_str().unwrap();
+            let claim = finding["claim"].as_object().unwrap().keys().map(String::as_str);
+            page[id].hold(finding["title"].as_str().unwrap(), claim);
+            found.insert(id.to_owned());
+        }
+    }
+    assert!(found.len() > 5, "{found:?}");
+}
+
 #[test]
 fn every_command_answers_every_trace() {
     let Some(corpus) = corpus() else { return };

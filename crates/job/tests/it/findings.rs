@@ -3,13 +3,18 @@
 use gpuscope_analysis::Analyze;
 use gpuscope_analysis::analyze::AnalyzeAnswer;
 use gpuscope_job::{JobOptions, Run};
-use gpuscope_testkit::{Compression, Plan, StallCause, Truth, write_job};
+use gpuscope_testkit::{Compression, Plan, StallCause, Truth, findings_page, write_job};
 
 fn analyze(plan: &Plan) -> (AnalyzeAnswer, Truth) {
     let folder = tempfile::tempdir().unwrap();
     let truth = write_job(plan, folder.path(), Compression::None).unwrap();
     let run = Run::open(&[folder.path().display().to_string()], JobOptions::default()).unwrap();
-    (run.ask(&Analyze).unwrap().answer, truth)
+    let answer = run.ask(&Analyze).unwrap().answer;
+    let page = findings_page();
+    for finding in &answer.findings {
+        page[finding.id].hold(&finding.title, finding.claim.0.keys().copied());
+    }
+    (answer, truth)
 }
 
 fn ids(answer: &AnalyzeAnswer) -> Vec<(&'static str, Option<i64>, Option<i64>)> {

@@ -30,7 +30,6 @@ pub(crate) struct FullQueue {
     /// From this length on calls were seen to wait.
     pub full_from: i64,
     pub blocked_calls: u64,
-    pub blocked: Ns,
 }
 
 #[derive(Debug, Default)]
@@ -89,7 +88,7 @@ impl LaunchQueues {
             return;
         }
         let near = |length: i64| length >= depth - depth / NEAR;
-        let mut full = FullQueue { depth, full_from: depth, blocked_calls: 0, blocked: Ns::ZERO };
+        let mut full = FullQueue { depth, full_from: depth, blocked_calls: 0 };
         let (mut calls_near, mut long_elsewhere) = (0u64, 0u64);
         let mut blocked = Vec::new();
         for (length, launched) in waiting.iter().zip(&all) {
@@ -105,7 +104,6 @@ impl LaunchQueues {
                 debug_assert!(begun <= launched.returned);
                 full.full_from = full.full_from.min(*length);
                 full.blocked_calls += 1;
-                full.blocked += launched.returned - launched.called;
                 blocked.push((launched.call, by));
             }
         }
@@ -124,29 +122,10 @@ mod tests {
     use gpuscope_trace::Selection;
 
     use super::*;
-    use crate::testing::trace;
-
-    /// Launches of 5 us each, kernels of 50 us, and room for `depth` of them.
-    fn launched(count: i64, depth: i64) -> crate::testing::Loaded {
-        let us = 1000;
-        let mut sample = trace();
-        let (mut now, mut begins, mut starts) = (0, 10 * us, Vec::new());
-        for i in 0..count {
-            let called = now;
-            let room: Option<&i64> = usize::try_from(i - depth).ok().and_then(|freed| starts.get(freed));
-            let returned = room.copied().unwrap_or(0).max(called + 5 * us);
-            sample = sample.call(i + 1, called..returned);
-            begins = begins.max(returned + us);
-            starts.push(begins);
-            sample = sample.kernel("k", 7, begins..begins + 50 * us, i + 1);
-            begins += 51 * us;
-            now = returned + us;
-        }
-        sample.build()
-    }
+    use crate::testing::launched_onto;
 
     fn queues(count: i64, depth: i64) -> LaunchQueues {
-        let loaded = launched(count, depth);
+        let loaded = launched_onto(depth, count);
         let everything = Selection::everything();
         let view = loaded.view(&everything);
         LaunchQueues::of(view, &TypicalCalls::of(view))

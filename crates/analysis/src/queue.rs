@@ -4,17 +4,20 @@
 //! work starts. At one instant all that grows it comes first. Lengths are taken after each change; `mean` is
 //! over the changes, `mean_time_weighted` and all of `over_time` over the time between them, which is what an
 //! observer would see. A queue as long as the driver allows holds up whoever launches next: `full_ns` is the time
-//! during which it was.
+//! during which it was. How long that is, the calls that had to wait tell; where none did, no queue was full.
 
 mod figures;
 
 use std::collections::BTreeMap;
 
 use gpuscope_table::{Table, Tabular, Unit};
-use gpuscope_trace::{Ns, View};
+use gpuscope_trace::{Ns, Row, View};
 use serde::Serialize;
 
 use crate::Question;
+use crate::launch_queue::LaunchQueues;
+use crate::syncs::StreamKey;
+use crate::typical::TypicalCalls;
 use crate::weighted::Weighted;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -32,6 +35,11 @@ pub struct StreamQueue {
     /// Time during which it was full, and its share of the time between the first and the last change.
     pub full_ns: Ns,
     pub full_pct: f64,
+    /// The length at which calls were seen to wait for room; none if no call was.
+    pub depth: Option<i64>,
+    /// Calls that waited for room, and how much longer than usual they took.
+    pub blocked_calls: u64,
+    pub blocked_ns: Ns,
     /// None if no time passed.
     pub over_time: Option<LengthOverTime>,
     /// Length after each change, if asked for.
@@ -74,6 +82,9 @@ impl Tabular for QueueAnswer {
             .int("time_at_max_ns", Unit::Ns, "Time during which it was longest", |s| s.time_at_max_ns.0)
             .int("full_ns", Unit::Ns, "Time during which it was full", |s| s.full_ns.0)
             .float("full_pct", Unit::Percent, "Its share of the time", |s| s.full_pct)
+            .int("depth", Unit::Count, "Length at which calls waited for room, if any did", |s| s.depth)
+            .int("blocked_calls", Unit::Count, "Calls that waited for room", |s| s.blocked_calls as i64)
+            .int("blocked_ns", Unit::Ns, "How much longer than usual these took", |s| s.blocked_ns.0)
             .int("p25", Unit::Count, "A quarter of the time no longer than this", |s| {
                 s.over_time.map(|over| over.p25)
             })
@@ -103,18 +114,21 @@ impl Tabular for QueueAnswer {
     }
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Queue {
     /// Keep the length after every change.
     pub series: bool,
-    /// A queue this long is full.
-    pub max_length: i64,
+    /// A queue this long is full; without it, one as long as those on which calls waited.
+    pub max_length: Option<i64>,
 }
 
-impl Default for Queue {
-    fn default() -> Self {
-        Queue { series: false, max_length: 1024 }
-    }
+/// What happened to one stream's queue.
+#[derive(Default)]
+struct Course {
+    /// False sorts first: at one instant the queue grows before it shrinks.
+    changes: Vec<(Ns, bool)>,
+    blocked_calls: u64,
+    blocked: Ns,
 }
 
 impl Question for Queue {
@@ -122,19 +136,21 @@ impl Question for Queue {
     type Answer = QueueAnswer;
 
     fn local(&self, rank: u32, view: View<'_>) -> Vec<StreamQueue> {
-        // False sorts first: at one instant the queue grows before it shrinks.
-        let mut changes: BTreeMap<(i64, i64), Vec<(Ns, bool)>> = BTreeMap::new();
+        let typical = TypicalCalls::of(view);
+        let queues = LaunchQueues::of(view, &typical);
+        let waited = |call: Row| view.trace.dur(call).unwrap_or_default() - typical.time(view, call);
+        let mut courses: BTreeMap<StreamKey, Course> = BTreeMap::new();
         for event in view.gpu() {
-            if let (Some(stream), Some(launched)) = (view.stream(event.row), view.launch_start(event.row)) {
-                let of_stream = changes.entry((view.device(event.row), stream)).or_default();
-                of_stream.extend([(launched, false), (event.start, true)]);
+            let Some((stream, call)) = view.stream(event.row).zip(view.launch(event.row)) else { continue };
+            let Some(launched) = view.trace.start(call) else { continue };
+            let course = courses.entry((view.device(event.row), stream)).or_default();
+            course.changes.extend([(launched, false), (event.start, true)]);
+            if queues.blocked.contains_key(&call) {
+                course.blocked_calls += 1;
+                course.blocked += waited(call);
             }
         }
-        let queue = |((device, stream), mut changes): ((i64, i64), Vec<(Ns, bool)>)| {
-            changes.sort_unstable();
-            self.stream(rank, device, stream, &changes)
-        };
-        changes.into_iter().map(queue).collect()
+        courses.into_iter().map(|(stream, course)| self.stream(rank, stream, course, &queues)).collect()
     }
 
     fn merge(&self, locals: Vec<Vec<StreamQueue>>) -> QueueAnswer {
@@ -143,9 +159,13 @@ impl Question for Queue {
 }
 
 impl Queue {
-    fn stream(self, rank: u32, device: i64, stream: i64, changes: &[(Ns, bool)]) -> StreamQueue {
+    fn stream(self, rank: u32, key: StreamKey, mut course: Course, queues: &LaunchQueues) -> StreamQueue {
+        course.changes.sort_unstable();
+        let found = queues.streams.get(&key);
+        let full_from = self.max_length.or(found.map(|queue| queue.full_from));
         let mut length = 0;
-        let points: Vec<QueuePoint> = changes
+        let points: Vec<QueuePoint> = course
+            .changes
             .iter()
             .map(|(time, starts)| {
                 length += if *starts { -1 } else { 1 };
@@ -163,7 +183,7 @@ impl Queue {
             if pair[0].length == max {
                 at_max += time;
             }
-            if pair[0].length >= self.max_length {
+            if full_from.is_some_and(|least| pair[0].length >= least) {
                 full += time;
             }
         }
@@ -173,8 +193,8 @@ impl Queue {
         };
         StreamQueue {
             rank,
-            device,
-            stream,
+            device: key.0,
+            stream: key.1,
             points: points.len() as u64,
             max,
             mean: sum as f64 / points.len().max(1) as f64,
@@ -182,6 +202,9 @@ impl Queue {
             time_at_max_ns: at_max,
             full_ns: full,
             full_pct: full.pct_of(whole),
+            depth: found.map(|queue| queue.depth),
+            blocked_calls: course.blocked_calls,
+            blocked_ns: course.blocked,
             over_time: lengths.spread().map(|spread| LengthOverTime {
                 min: spread.min as i64,
                 p25: spread.quartiles[0] as i64,
@@ -197,7 +220,7 @@ impl Queue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::trace;
+    use crate::testing::{launched_onto, trace};
 
     #[test]
     fn at_one_instant_the_queue_grows_first() {
@@ -208,7 +231,7 @@ mod tests {
             .kernel("b", 7, 30..40, 2)
             .kernel("unlaunched", 7, 50..60, None)
             .build();
-        let answer = loaded.ask(&Queue { series: true, max_length: 2 });
+        let answer = loaded.ask(&Queue { series: true, max_length: Some(2) });
         let stream = &answer.streams[0];
         let series: Vec<_> =
             stream.series.as_ref().unwrap().iter().map(|p| (p.time_ns.0, p.length)).collect();
@@ -231,12 +254,29 @@ mod tests {
             .kernel("c", 20, 90..100, 3)
             .kernel("d", 20, 130..140, 4)
             .build();
-        let streams = loaded.ask(&Queue { max_length: 2, ..Queue::default() }).streams;
+        let streams = loaded.ask(&Queue { max_length: Some(2), ..Queue::default() }).streams;
         let full: Vec<_> = streams.iter().map(|s| (s.stream, s.full_ns.0)).collect();
         assert_eq!(full, [(7, 40), (20, 60)]);
         assert!((streams[0].full_pct - 100.0 * 40.0 / 60.0).abs() < 1e-9);
         let over = streams[1].over_time.unwrap();
         assert_eq!((over.min, over.p25, over.median, over.p75), (1, 1, 2, 2));
+    }
+
+    #[test]
+    fn calls_that_waited_tell_from_which_length_on_it_was_full() {
+        let loaded = launched_onto(100, 140);
+        let stream = &loaded.ask(&Queue::default()).streams[0];
+        // While the first 100 calls are made, 14 kernels begin: the last 26 calls wait, 45 us of 51 from start to start.
+        assert_eq!((stream.depth, stream.blocked_calls), (Some(100), 26));
+        assert_eq!(stream.blocked_ns, Ns(26 * 44_615 + 10));
+        assert_eq!(stream.full_ns, Ns(1_373_000));
+        assert_eq!(loaded.ask(&Queue { max_length: Some(1024), ..Queue::default() }).streams[0].full_ns, Ns(0));
+    }
+
+    #[test]
+    fn a_queue_on_which_no_call_waited_was_not_full() {
+        let streams = launched_onto(1000, 140).ask(&Queue::default()).streams;
+        assert_eq!((streams[0].depth, streams[0].full_ns, streams[0].blocked_calls), (None, Ns(0), 0));
     }
 
     #[test]

@@ -15,6 +15,25 @@ pub(crate) fn trace() -> Sample {
     Sample { builder: Builder::default(), device: 0 }
 }
 
+/// Launches of 5 us each, kernels of 50 us, and room for `depth` of them.
+pub(crate) fn launched_onto(depth: i64, count: i64) -> Loaded {
+    let us = 1000;
+    let mut sample = trace();
+    let (mut now, mut begins, mut starts) = (0, 10 * us, Vec::new());
+    for i in 0..count {
+        let called = now;
+        let room: Option<&i64> = usize::try_from(i - depth).ok().and_then(|freed| starts.get(freed));
+        let returned = room.copied().unwrap_or(0).max(called + 5 * us);
+        sample = sample.call(i + 1, called..returned);
+        begins = begins.max(returned + us);
+        starts.push(begins);
+        sample = sample.kernel("k", 7, begins..begins + 50 * us, i + 1);
+        begins += 51 * us;
+        now = returned + us;
+    }
+    sample.build()
+}
+
 /// An answer as a script sees it.
 pub(crate) fn json(answer: &impl serde::Serialize) -> serde_json::Value {
     serde_json::to_value(answer).unwrap()

@@ -108,9 +108,9 @@ pub(crate) enum Command {
         /// Also the length after every change
         #[arg(long)]
         series: bool,
-        /// A queue this long is full and holds launches up
-        #[arg(long, value_name = "N", default_value_t = 1024, value_parser = clap::value_parser!(i64).range(1..))]
-        max_queue_length: i64,
+        /// A queue this long is full; by default, one as long as those on which calls waited
+        #[arg(long, value_name = "N", value_parser = clap::value_parser!(i64).range(1..))]
+        max_queue_length: Option<i64>,
         #[command(flatten)]
         asked: Asked,
     },

@@ -27,7 +27,7 @@ pub(super) const LOW_OCCUPANCY: u32 = 1 << 10;
 pub(super) const RECOMPUTED: u32 = 1 << 11;
 pub(super) const SMALL: u32 = 1 << 12;
 /// A longer kernel is worth its launch, whenever it is over.
-const SMALL_KERNEL: Ns = Ns(6_000);
+const SMALL_KERNEL: Ns = Ns(20_000);
 /// A host that takes longer from one launch to the next does something else, which fusing kernels does not save.
 const NEXT_LAUNCH: Ns = Ns(200_000);
 /// Smaller copies take their time for reasons other than where the memory is.

@@ -31,8 +31,9 @@ pub(crate) struct StepEnds {
     /// How many steps the host went through, and what it needs for one if it never waits for the GPU.
     host_steps: i64,
     host_needs: Ns,
+    /// How many are selected.
     steps: usize,
-    /// The number of each step.
+    /// The number of each step of the trace.
     numbers: Vec<i64>,
 }
 
@@ -62,7 +63,7 @@ impl StepEnds {
             with_host: chosen.len() <= 1,
             host_steps: chosen.len().max(1) as i64,
             host_needs: Ns::ZERO,
-            steps: steps.len(),
+            steps: chosen.len(),
             numbers: steps.iter().map(|step| step.number).collect(),
         };
         let recorded_end = |id: NodeId| graph.nodes[id as usize].end;

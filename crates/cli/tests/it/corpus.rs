@@ -36,7 +36,7 @@ pub(crate) fn corpus() -> Option<PathBuf> {
 }
 
 /// The data of an answer about one trace of the corpus.
-fn data(corpus: &Path, trace: &str, command: &[&str]) -> Value {
+pub(crate) fn data(corpus: &Path, trace: &str, command: &[&str]) -> Value {
     let path = corpus.join("traces").join(trace).to_string_lossy().into_owned();
     let arguments: Vec<&str> = command.iter().copied().chain([path.as_str(), "--json"]).collect();
     Folder::new().run(&arguments).json()["data"].take()

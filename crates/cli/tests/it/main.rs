@@ -3,6 +3,7 @@
 mod answers;
 mod bench;
 mod captures;
+mod causes;
 mod columns;
 mod compile;
 mod convert;

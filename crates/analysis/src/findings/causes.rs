@@ -7,6 +7,7 @@ use crate::graph::{Graph, Scenario, What};
 use crate::idle::{Cause, HostCause as HostCauseRow, HostGap, IdleAnswer};
 
 pub(super) const OPERATORS: &str = "host_operators";
+pub(super) const PYTHON: &str = "host_python";
 
 struct HostCause {
     id: &'static str,
@@ -67,7 +68,7 @@ const CAUSES: &[HostCause] = &[
         advice: "more DataLoader workers, prefetch_factor and pin_memory, or move preprocessing offline",
     },
     HostCause {
-        id: "host_python",
+        id: PYTHON,
         cause: Cause::Python,
         mark: marks::PYTHON,
         what: "Python code between launches keeps the GPU waiting",

@@ -38,6 +38,15 @@ pub struct InferenceStep {
     pub replayed: u64,
 }
 
+impl InferenceStep {
+    /// From the last end of the step before to that of this one; of the first from its annotation's start.
+    pub(crate) fn length(&self) -> Ns {
+        let annotated = self.start_ns + self.wall_ns;
+        let window = || self.gpu_end_ns.map_or(annotated, |end| end.max(annotated)) - self.start_ns;
+        self.period_ns.filter(|period| *period > Ns::ZERO).unwrap_or_else(window)
+    }
+}
+
 #[derive(Clone, Default)]
 struct Work {
     busy: Cover,
@@ -48,12 +57,15 @@ struct Work {
 }
 
 /// The server's steps, unless the user marked others.
-pub(super) fn steps_of(view: View<'_>) -> Steps {
+pub(crate) fn steps_of(view: View<'_>) -> Steps {
     if view.steps().origin == StepOrigin::Marker { view.steps().clone() } else { Steps::serving(view.trace) }
 }
 
-pub(super) fn of(rank: u32, view: View<'_>) -> Vec<InferenceStep> {
+pub(crate) fn of(rank: u32, view: View<'_>) -> Vec<InferenceStep> {
     let steps = steps_of(view);
+    if steps.is_empty() {
+        return Vec::new();
+    }
     let mut work = vec![Work::default(); steps.len()];
     let (mut cursor, replays) = (steps.cursor(), super::replay::GraphLaunches::of(view));
     for event in view.gpu() {

@@ -44,6 +44,8 @@ pub struct JobOptions {
     pub step_marker: Option<StepMarker>,
     /// Ranks without GPU work are answered for even beside others that have some.
     pub keep_host_only: bool,
+    /// Traces of the capture of graphs are answered for even beside others.
+    pub keep_graph_captures: bool,
     pub progress: Option<Box<dyn Progress>>,
     /// Set when the answer is no longer wanted: reading ends with [`Error::Stopped`].
     pub stop: Option<Arc<AtomicBool>>,
@@ -172,7 +174,7 @@ impl Run {
         let (wanted, peeked) = self.sources_of_rank()?;
         let (found, failures) = self.read(&wanted, |i, read| self.ranks(i, read, question))?;
         let mut notes: Vec<Quality> = unreadable(&failures).collect();
-        let found = if options.keep_host_only || options.select_capture.is_some() {
+        let found = if options.keep_graph_captures || options.select_capture.is_some() {
             found
         } else {
             without_graph_captures(found, &mut notes)

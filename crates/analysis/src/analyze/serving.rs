@@ -18,6 +18,8 @@ pub struct Serving {
     /// The median step that gives every request its next token: a decode step, or a mixed one where there are none.
     pub time_per_output_token_ns: Option<Ns>,
     pub phases: Vec<PhaseTimes>,
+    /// What the first step waited for work from before the recording, where most: no time of a phase.
+    pub held_up_ns: Ns,
     /// Of the GPU events of these steps, those that a graph replayed.
     pub replayed_pct: f64,
     /// Of the replayed time, that whose operator is known from traces of the capture; none without one.
@@ -41,7 +43,10 @@ pub struct PhaseTimes {
 
 /// The steps of one rank, each with its length.
 #[derive(Debug, Default)]
-pub(super) struct RankServing(Vec<(InferenceStep, Ns)>);
+pub(super) struct RankServing {
+    steps: Vec<(InferenceStep, Ns)>,
+    held_up: Ns,
+}
 
 impl RankServing {
     pub(super) fn of(rank: u32, view: View<'_>) -> RankServing {
@@ -49,20 +54,26 @@ impl RankServing {
         if steps.iter().all(|step| step.phase == ServingPhase::Other) {
             return RankServing::default();
         }
-        let unrecorded = Unrecorded::time(view);
+        // What ran from before the recording belongs to the steps before.
+        let (unrecorded, mut held_up) = (Unrecorded::time(view), Ns::ZERO);
         let length = |(i, step): (usize, InferenceStep)| {
-            // What ran before the recording belongs to the steps before.
-            let earlier = if i == 0 && step.period_ns.is_none() { unrecorded } else { Ns::ZERO };
+            let is_first = i == 0 && step.period_ns.is_none();
+            let earlier = if is_first { unrecorded } else { Ns::ZERO };
             let length = (step.length() - earlier).max(step.busy_ns);
+            if is_first {
+                held_up = earlier + step.held_up_ns;
+            }
             (step, length)
         };
-        RankServing(steps.into_iter().enumerate().map(length).collect())
+        let steps = steps.into_iter().enumerate().map(length).collect();
+        RankServing { steps, held_up }
     }
 }
 
 pub(super) fn merge(ranks: Vec<RankServing>) -> Option<Serving> {
     let mut by_phase: BTreeMap<ServingPhase, Vec<(InferenceStep, Ns)>> = BTreeMap::new();
-    for (step, length) in ranks.into_iter().flat_map(|rank| rank.0) {
+    let held_up_ns = ranks.iter().map(|rank| rank.held_up).max().unwrap_or_default();
+    for (step, length) in ranks.into_iter().flat_map(|rank| rank.steps) {
         by_phase.entry(step.phase).or_default().push((step, length));
     }
     if by_phase.is_empty() {
@@ -75,6 +86,7 @@ pub(super) fn merge(ranks: Vec<RankServing>) -> Option<Serving> {
     Some(Serving {
         time_per_output_token_ns: of(ServingPhase::Decode).or_else(|| of(ServingPhase::Mixed)),
         phases,
+        held_up_ns,
         replayed_pct,
         ..Serving::default()
     })
@@ -106,7 +118,7 @@ fn replayed_pct<'s>(steps: impl Iterator<Item = &'s InferenceStep>) -> f64 {
 }
 
 impl Serving {
-    /// Decode steps, or mixed ones, as a sentence about their time.
+    /// The steps that the time per output token is of.
     pub fn decode(&self) -> Option<&PhaseTimes> {
         let of = |phase| self.phases.iter().find(|row| row.phase == phase);
         of(ServingPhase::Decode).or_else(|| of(ServingPhase::Mixed))

@@ -195,6 +195,11 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
             return None;
         }
         gain = gain.at_most(stall.len(), facts.step)?;
+        // Of what a host does before the first launch, waiting is what it waits.
+        let waits_only = matches!(cause.cause, Cause::Synchronisation | Cause::Item | Cause::BlockingCopy);
+        if waits_only && stall.at == Where::BeforeItsFirstWork {
+            gain = gain.at_most(waits(facts, cause.mark).time, facts.step)?;
+        }
     }
     let ranks = seen.ranks(facts.ranks().count());
     let (confidence, caveat) = match cause.cause {

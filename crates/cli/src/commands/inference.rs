@@ -59,7 +59,8 @@ pub(super) fn named_by_captures(
 /// Of a capture all is wanted: what is selected are the traces of its replays.
 fn whole(asked: &Asked, console: &Console<'_>) -> Result<JobOptions, Failure> {
     let JobOptions { memory, rules, progress, .. } = options(asked, console)?;
-    Ok(JobOptions { memory, rules, progress, keep_host_only: true, ..JobOptions::default() })
+    let all = JobOptions { keep_host_only: true, keep_graph_captures: true, ..JobOptions::default() };
+    Ok(JobOptions { memory, rules, progress, ..all })
 }
 
 fn read(asked: &Asked, files: &[String], console: &Console<'_>) -> Result<Captures, Failure> {

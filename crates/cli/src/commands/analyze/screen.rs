@@ -28,6 +28,17 @@ pub(crate) fn show(
 ) -> Result<(), Failure> {
     let answer = &outcome.answer;
     let paths = quoted(traces);
+    if answer.graph_capture.is_some() {
+        let events: u64 = outcome.inputs.iter().map(|input| input.events).sum();
+        let summary = Summary {
+            about: paths.clone(),
+            headline: format!(" · {} events", units::count(events as i64)),
+            verdict: answer.verdict.clone(),
+            closing: closing(outcome, report, &paths),
+            ..Summary::default()
+        };
+        return Ok(summary::write(&summary, output.style(console), &mut console.out)?);
+    }
     let mut lists: Vec<List> = answer.inference.iter().map(serving).collect();
     lists.extend([findings(answer, &paths), kernels(answer), collectives(answer)]);
     let summary = Summary {
@@ -83,6 +94,10 @@ fn figures(answer: &AnalyzeAnswer) -> String {
         let whose = if answer.inference.is_some() { "steps of the server" } else { "steps are inferred" };
         parts.push(whose.to_owned());
     }
+    let held_up = answer.inference.as_ref().map(|serving| serving.held_up_ns.0).filter(|ns| *ns > 0);
+    if let (Some(held_up), 1) = (held_up, step.steps) {
+        parts.push(format!("for {} of it work from before the recording ran", units::duration(held_up)));
+    }
     parts.join(" · ")
 }
 
@@ -95,7 +110,7 @@ fn serving(serving: &Serving) -> List {
     });
     let phase = |row: &PhaseTimes| {
         let mut words = vec![row.phase.label().to_owned(), counted(row.steps as usize, "step")];
-        words.extend(row.mean_requests.map(|mean| format!("{mean:.0} requests")));
+        words.extend(row.mean_requests.map(|mean| counted(mean.round() as usize, "request")));
         words.push(format!("GPU busy {:.0} %", row.gpu_busy_pct));
         if row.replayed_pct > 0.0 {
             words.push(format!("{:.0} % of its work replayed by graphs", row.replayed_pct));

@@ -5,6 +5,8 @@ mod exposed;
 mod serving;
 mod step;
 mod table;
+#[cfg(test)]
+mod tests;
 mod top;
 mod verdict;
 

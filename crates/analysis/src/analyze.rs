@@ -2,8 +2,11 @@
 
 mod differs;
 mod exposed;
+mod serving;
 mod step;
 mod table;
+#[cfg(test)]
+mod tests;
 mod top;
 mod verdict;
 
@@ -15,6 +18,7 @@ use crate::collectives::{CollectivesAnswer, RankCollectives};
 use crate::critical_path::{CriticalPathAnswer, LocalPath};
 use crate::findings::{self, Facts, Finding, marks};
 use crate::idle::IdleAnswer;
+use crate::inference::{GraphCapture, InferenceAnswer};
 use crate::kernels::{KernelsAnswer, RankKernels};
 use crate::memory::MemoryAnswer;
 use crate::model::{JobModel, RankModel};
@@ -23,6 +27,7 @@ use crate::{Breakdown, Collectives, CriticalPath, Idle, Kernels, Memory, Questio
 
 pub use differs::Differs;
 pub use exposed::TopCollective;
+pub use serving::{PhaseTimes, Serving};
 pub use step::StepSummary;
 pub use top::TopKernel;
 
@@ -36,6 +41,10 @@ pub struct Analyze;
 pub struct AnalyzeAnswer {
     pub verdict: String,
     pub step: StepSummary,
+    /// The steps of an inference server, if there are any.
+    pub inference: Option<Serving>,
+    /// Traces that record how graphs were made; where there are no others, nothing is explained.
+    pub graph_capture: Option<GraphCapture>,
     /// The most worthwhile first.
     pub findings: Vec<Finding>,
     /// What a step would take less without all of them together.
@@ -68,6 +77,8 @@ pub struct Local {
     critical_path: Option<LocalPath>,
     memory: MemoryAnswer,
     model: Option<(RankModel, marks::RankMarks)>,
+    serving: serving::RankServing,
+    graph_capture: Option<GraphCapture>,
     host_slowed: bool,
 }
 
@@ -98,15 +109,18 @@ impl Question for Analyze {
             critical_path: CriticalPath::default().local(rank, view),
             memory: Memory::default().local(rank, view),
             model: marks::model(rank, view),
+            serving: serving::RankServing::of(rank, view),
+            graph_capture: GraphCapture::of(view),
             host_slowed: is_host_slowed(view),
         }
     }
 
     fn merge(&self, locals: Vec<Local>) -> AnalyzeAnswer {
         let mut all = Apart::default();
-        for local in locals {
+        for local in without_captures(locals) {
             all.take(local);
         }
+        let graph_capture = all.graph_capture;
         let mut answer = AnalyzeAnswer {
             breakdown: Breakdown::default().merge(all.breakdown),
             idle: Idle::default().merge(all.idle),
@@ -116,11 +130,15 @@ impl Question for Analyze {
             stragglers: Stragglers.merge(all.stragglers),
             critical_path: CriticalPath::default().merge(all.critical_path),
             memory: Memory::default().merge(all.memory),
+            inference: serving::merge(all.serving),
+            graph_capture,
             ..AnalyzeAnswer::default()
         };
         answer.top_collectives = exposed::merge(all.exposed, &answer.collectives.summary);
         answer.step = StepSummary::of(&answer.breakdown);
-        answer.judge(&JobModel::new(all.models), &all.marked, all.host_slowed);
+        if graph_capture.is_none() {
+            answer.judge(&JobModel::new(all.models), &all.marked, all.host_slowed);
+        }
         answer.verdict = verdict::of(&answer);
         answer
     }
@@ -131,6 +149,19 @@ impl Question for Analyze {
 }
 
 impl AnalyzeAnswer {
+    /// Whether graphs replay work whose operators only a trace of their capture tells.
+    pub fn lacks_capture(&self) -> bool {
+        self.inference.as_ref().is_some_and(|serving| serving.replayed_pct > 0.0)
+    }
+
+    /// Gives replayed kernels the operators that traces of the capture tell, which were read from these files.
+    pub fn name_replayed(&mut self, told: &InferenceAnswer, files: Vec<String>) {
+        serving::name_kernels(&mut self.top_kernels, told);
+        if let Some(serving) = &mut self.inference {
+            serving.name_replayed(told, files);
+        }
+    }
+
     fn has_gpu_work(&self) -> bool {
         self.breakdown.ranks.iter().any(|rank| rank.total.total_ns > Ns::ZERO)
     }
@@ -174,7 +205,17 @@ struct Apart {
     memory: Vec<MemoryAnswer>,
     models: Vec<Option<RankModel>>,
     marked: Vec<marks::RankMarks>,
+    serving: Vec<serving::RankServing>,
+    graph_capture: Option<GraphCapture>,
     host_slowed: bool,
+}
+
+/// Beside runs, what records how their graphs were made is no rank of its own.
+fn without_captures(mut locals: Vec<Local>) -> Vec<Local> {
+    if locals.iter().any(|local| local.graph_capture.is_none()) {
+        locals.retain(|local| local.graph_capture.is_none());
+    }
+    locals
 }
 
 impl Apart {
@@ -191,6 +232,12 @@ impl Apart {
         if let Some((model, marked)) = local.model {
             self.models.push(Some(model));
             self.marked.push(marked);
+        }
+        self.serving.push(local.serving);
+        if let Some(capture) = local.graph_capture {
+            let all = self.graph_capture.get_or_insert_default();
+            all.graphs += capture.graphs;
+            all.launches += capture.launches;
         }
         self.host_slowed |= local.host_slowed;
     }

@@ -11,6 +11,7 @@
 
 mod causes;
 mod communication;
+mod decode;
 mod drift;
 mod efficiency;
 mod lead;
@@ -151,6 +152,8 @@ const RULES: &[(&[&str], Rule)] = &[
     (&[lead::ID], lead::host_comes_first),
     (&[start_up::ID], start_up::start_up),
     (&causes::IDS, causes::host_bound),
+    (&[causes::ALL_WAITS], causes::all_waits),
+    (&[decode::ID], decode::host_bound),
     (&[communication::ID], communication::exposed),
     (&[stragglers::ID], stragglers::late_ranks),
     (&[work::SMALL_KERNELS], work::small_kernels),
@@ -202,13 +205,24 @@ fn without_consequences(mut findings: Vec<Finding>) -> Vec<Finding> {
         .collect();
     let is_explained = |finding: &Finding| finding.evidence.ranks.iter().all(|rank| explained.contains(rank));
     findings.retain(|finding| finding.id != stragglers::ID || !is_explained(finding));
-    let gain_of =
-        |id: &str| findings.iter().find(|finding| finding.id == id).and_then(|finding| finding.gain_ns);
-    let small = gain_of(work::SMALL_KERNELS);
-    if small.is_some_and(|small| gain_of(causes::OPERATORS).is_some_and(|all| all.0 / 2 <= small.0)) {
+    let small = gain_of(&findings, work::SMALL_KERNELS);
+    let operators = gain_of(&findings, causes::OPERATORS);
+    if small.is_some_and(|small| operators.is_some_and(|all| all.0 / 2 <= small.0)) {
         findings.retain(|finding| finding.id != causes::OPERATORS);
     }
+    // What graphs would cure is one finding where it is about decode steps.
+    if let Some(decode) = gain_of(&findings, decode::ID) {
+        let same = [causes::OPERATORS, causes::PYTHON, work::SMALL_KERNELS];
+        let is_same = |finding: &Finding| {
+            same.contains(&finding.id) && finding.gain_ns.is_some_and(|gain| gain.0 / 2 <= decode.0)
+        };
+        findings.retain(|finding| !is_same(finding));
+    }
     findings
+}
+
+fn gain_of(findings: &[Finding], id: &str) -> Option<Ns> {
+    findings.iter().find(|finding| finding.id == id).and_then(|finding| finding.gain_ns)
 }
 
 impl Facts<'_> {

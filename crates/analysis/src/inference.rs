@@ -14,7 +14,7 @@ pub mod capture;
 mod phases;
 mod replay;
 mod steady;
-mod steps;
+pub(crate) mod steps;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -26,7 +26,7 @@ use serde::Serialize;
 
 use crate::Question;
 
-pub use capture::Captures;
+pub use capture::{Captures, GraphCapture};
 pub use phases::PhaseRow;
 pub use replay::{ReplayedKernel, ReplayedOperator, Replays};
 pub use steady::Steady;
@@ -91,8 +91,8 @@ impl Question for Inference {
             Quality::new(Code::NoServingSteps, 1, message)
         });
         let uncaptured = answer.replays.iter().any(|replays| replays.captured_graphs == 0).then(|| {
-            let message = "what graphs replayed has no operators; --capture FILE takes them from a trace of \
-                           the capture";
+            let message = "what graphs replayed has no operators; a trace of the capture beside it tells them, or \
+                           --capture FILE";
             Quality::new(Code::NoGraphCapture, 1, message)
         });
         no_steps.into_iter().chain(uncaptured).collect()

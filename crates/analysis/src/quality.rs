@@ -9,7 +9,8 @@ mod log;
 
 use gpuscope_trace::lists::is_cut;
 use gpuscope_trace::{
-    Arg, Class, Code, Interval, Ns, Phase, Quality, Row, Selection, Step, StepOrigin, StrId, TimeSet, View,
+    Arg, Class, Code, Interval, Ns, Phase, Quality, Row, Selection, ServingStep, Step, StepOrigin, StrId,
+    TimeSet, View,
 };
 
 use crate::idle::Unrecorded;
@@ -194,12 +195,18 @@ fn step_without_gpu_work(view: View<'_>, gpu: &Gpu) -> Option<Quality> {
 fn inferred_steps(view: View<'_>) -> Option<Quality> {
     let steps = view.steps();
     let first = steps.first().filter(|_| steps.origin == StepOrigin::Inferred)?;
+    let name = view.trace.name(first.row);
+    if ServingStep::parse(name).is_some() {
+        let message =
+            format!("no steps are recorded; those of the inference server are taken, such as {name:?}");
+        return Some(Quality::new(Code::InferredSteps, steps.len() as u64, message));
+    }
     counted(Code::InferredSteps, steps.len() as u64, || {
         format!(
             "no steps are recorded; {} are guessed from annotations such as {:?}; call profiler.step() in the \
              loop, or name the right annotation with --step-marker",
             steps.len(),
-            view.trace.name(first.row)
+            name
         )
     })
 }

@@ -270,7 +270,10 @@ mod tests {
         assert_eq!((stream.depth, stream.blocked_calls), (Some(100), 26));
         assert_eq!(stream.blocked_ns, Ns(26 * 44_615 + 10));
         assert_eq!(stream.full_ns, Ns(1_373_000));
-        assert_eq!(loaded.ask(&Queue { max_length: Some(1024), ..Queue::default() }).streams[0].full_ns, Ns(0));
+        assert_eq!(
+            loaded.ask(&Queue { max_length: Some(1024), ..Queue::default() }).streams[0].full_ns,
+            Ns(0)
+        );
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
+use gpuscope_analysis::inference::GraphCapture;
 use gpuscope_analysis::{Question, quality};
 use gpuscope_formats::{Loaded, MEMORY_TIMELINE};
 use gpuscope_trace::{
@@ -43,6 +44,8 @@ pub struct JobOptions {
     pub step_marker: Option<StepMarker>,
     /// Ranks without GPU work are answered for even beside others that have some.
     pub keep_host_only: bool,
+    /// Traces of the capture of graphs are answered for even beside others.
+    pub keep_graph_captures: bool,
     pub progress: Option<Box<dyn Progress>>,
     /// Set when the answer is no longer wanted: reading ends with [`Error::Stopped`].
     pub stop: Option<Arc<AtomicBool>>,
@@ -100,6 +103,8 @@ struct Rank<L> {
     clue: Clue,
     quality: Vec<Quality>,
     has_gpu_work: bool,
+    /// It records how graphs were captured, not what they do.
+    is_graph_capture: bool,
     /// The numbers of its steps, if some of them are wanted.
     steps: BTreeSet<i64>,
     local: L,
@@ -169,6 +174,11 @@ impl Run {
         let (wanted, peeked) = self.sources_of_rank()?;
         let (found, failures) = self.read(&wanted, |i, read| self.ranks(i, read, question))?;
         let mut notes: Vec<Quality> = unreadable(&failures).collect();
+        let found = if options.keep_graph_captures || options.select_capture.is_some() {
+            found
+        } else {
+            without_graph_captures(found, &mut notes)
+        };
         let found = select_capture(found, options.select_capture.as_deref(), &mut notes)?;
         notes.extend(across_ranks(&found, peeked));
         let found = select_rank(found, options.rank)?;
@@ -296,13 +306,15 @@ impl Run {
         };
         let clue = clue(source, rank, trace, index);
         let has_gpu_work = !index.gpu(trace).is_empty();
+        let everything = Selection::everything();
+        let whole = View { trace, index, selection: &everything };
+        let is_graph_capture = source.discovered && GraphCapture::of(whole).is_some();
         let numbers = || index.steps(trace).iter().map(|step| step.number).collect();
         let steps = self.options.criteria.steps.map(|_| numbers()).unwrap_or_default();
         let wanted = self.options.rank.is_none_or(|wanted| wanted == rank);
         let mut notes = trace.quality.clone();
         let local = wanted.then(|| {
-            let everything = Selection::everything();
-            let faults = || quality(rank, View { trace, index, selection: &everything });
+            let faults = || quality(rank, whole);
             notes.extend_from_slice(part.quality.get_or_init(faults));
             let selection = Selection::new(trace, index, &self.options.criteria);
             let view = View { trace, index, selection: &selection };
@@ -315,7 +327,7 @@ impl Run {
         for note in &mut notes {
             note.rank = Some(rank);
         }
-        Rank { info, clue, quality: notes, has_gpu_work, steps, local }
+        Rank { info, clue, quality: notes, has_gpu_work, is_graph_capture, steps, local }
     }
 }
 
@@ -341,6 +353,23 @@ fn clue(source: &Source, rank: u32, trace: &Trace, index: &Index) -> Clue {
         clue.first_step = index.recorded_steps(trace).first().map(|step| step.number);
     }
     clue
+}
+
+/// Sets traces of the capture of graphs apart, where they were found beside others.
+fn without_graph_captures<L>(mut found: Vec<Rank<L>>, notes: &mut Vec<Quality>) -> Vec<Rank<L>> {
+    if found.iter().all(|rank| rank.is_graph_capture) {
+        return found;
+    }
+    let captures = found.iter().filter(|rank| rank.is_graph_capture);
+    notes.extend(captures.map(|rank| {
+        let message = format!(
+            "{} records how graphs were captured, not a run: it is no rank, and tells the operators of what is replayed",
+            rank.info.path
+        );
+        Quality::new(Code::GraphCapture, 1, message)
+    }));
+    found.retain(|rank| !rank.is_graph_capture);
+    found
 }
 
 /// Keeps one capture, and says which others there are.

@@ -87,8 +87,10 @@ pub fn write(summary: &Summary, style: Style, mut out: impl Write) -> io::Result
     for line in text::wrap(&text::one_line(&summary.verdict), prose) {
         writeln!(out, "{}", style.bold(&line))?;
     }
-    writeln!(out)?;
-    writeln!(out, "{}", figures(summary, prose, style))?;
+    if !summary.figures.is_empty() {
+        writeln!(out)?;
+        writeln!(out, "{}", figures(summary, prose, style))?;
+    }
     write_shares(summary, prose, style, &mut out)?;
     if let Some(unlike) = &summary.unlike {
         text::wrap(unlike, prose).iter().try_for_each(|line| writeln!(out, "{line}"))?;

@@ -46,6 +46,7 @@ pub enum Code {
     MissingModules,
     NoServingSteps,
     NoGraphCapture,
+    GraphCapture,
     DuplicateRank,
     MissingRanks,
     OtherCaptures,
@@ -93,6 +94,7 @@ impl Code {
             | Code::MissingModules
             | Code::NoServingSteps
             | Code::NoGraphCapture
+            | Code::GraphCapture
             | Code::MissingRanks
             | Code::OtherCaptures
             | Code::UnknownEvents

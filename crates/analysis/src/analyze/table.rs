@@ -2,7 +2,7 @@
 
 use gpuscope_table::{Table, Tabular, Unit};
 
-use super::AnalyzeAnswer;
+use super::{AnalyzeAnswer, Serving};
 
 impl Tabular for AnalyzeAnswer {
     fn tables(&self) -> Vec<Table> {
@@ -48,6 +48,9 @@ impl Tabular for AnalyzeAnswer {
             })
             .build();
         let mut tables = vec![step, findings, kernels, collectives];
+        if let Some(serving) = &self.inference {
+            tables.insert(1, phases(serving));
+        }
         let rest: [&dyn Tabular; 7] = [
             &self.breakdown,
             &self.idle,
@@ -63,4 +66,22 @@ impl Tabular for AnalyzeAnswer {
         tables.retain(|table| seen.insert(table.name));
         tables
     }
+}
+
+fn phases(serving: &Serving) -> Table {
+    Table::of("serving", "Steps of the inference server", &serving.phases)
+        .text("phase", "Prefill reads prompts, decode produces tokens, mixed does both", |p| {
+            p.phase.label().to_owned()
+        })
+        .int("steps", Unit::Count, "Steps, all ranks", |p| p.steps as i64)
+        .int(
+            "median_ns",
+            Unit::Ns,
+            "From the end of the step before to the end of this one, median: of decode steps the time per output token",
+            |p| p.median_ns.0,
+        )
+        .float("mean_requests", Unit::Ratio, "Requests in the batch, mean", |p| p.mean_requests)
+        .float("gpu_busy_pct", Unit::Percent, "Share of their time in which the GPU works", |p| p.gpu_busy_pct)
+        .float("replayed_pct", Unit::Percent, "GPU events that a graph replayed", |p| p.replayed_pct)
+        .build()
 }

@@ -5,6 +5,7 @@ use gpuscope_trace::Ns;
 use super::AnalyzeAnswer;
 use crate::findings;
 use crate::idle::{Cause, DeviceIdle, HostCause, IdleAnswer};
+use crate::inference::GraphCapture;
 
 /// Above this share of computation the GPUs are as busy as can be.
 const BUSY_PCT: f64 = 90.0;
@@ -12,6 +13,9 @@ const BUSY_PCT: f64 = 90.0;
 const MUCH_PCT: f64 = 25.0;
 
 pub(super) fn of(answer: &AnalyzeAnswer) -> String {
+    if let Some(capture) = &answer.graph_capture {
+        return only_captures(*capture);
+    }
     if !answer.has_gpu_work() {
         return "There is no GPU work in these traces.".to_owned();
     }
@@ -19,7 +23,7 @@ pub(super) fn of(answer: &AnalyzeAnswer) -> String {
         return start_up;
     }
     let sentences: Vec<String> =
-        [largest_loss(answer), could_be_saved(answer)].into_iter().flatten().collect();
+        [largest_loss(answer), could_be_saved(answer), slow_tokens(answer)].into_iter().flatten().collect();
     if !sentences.is_empty() {
         return sentences.join(" ");
     }
@@ -33,6 +37,28 @@ pub(super) fn of(answer: &AnalyzeAnswer) -> String {
         }
         None => without_findings(answer, step.whole()),
     }
+}
+
+fn only_captures(capture: GraphCapture) -> String {
+    let graphs = if capture.graphs == 1 { "a CUDA graph" } else { "CUDA graphs" };
+    format!(
+        "This is the capture of {graphs}, not a run: {} launches were written into {}, and hardly anything ran. Analyse a \
+         trace of the server at work; with this one beside it, replayed kernels get their operators.",
+        capture.launches,
+        if capture.graphs == 1 { "it".to_owned() } else { format!("{} of them", capture.graphs) },
+    )
+}
+
+/// What a token takes, where decode steps wait for the host.
+fn slow_tokens(answer: &AnalyzeAnswer) -> Option<String> {
+    answer.findings.iter().find(|finding| finding.id == "decode_host_bound")?;
+    let serving = answer.inference.as_ref()?;
+    let (time, decode) = (serving.time_per_output_token_ns?, serving.decode()?);
+    Some(format!(
+        "An output token takes {}, of which the GPU works {:.0} %.",
+        crate::text::time(time),
+        decode.gpu_busy_pct
+    ))
 }
 
 /// A recording of which start-up is the most says little about the program.

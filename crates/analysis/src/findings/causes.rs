@@ -7,6 +7,7 @@ use crate::graph::{Graph, Scenario, What};
 use crate::idle::{Cause, HostCause as HostCauseRow, HostGap, IdleAnswer};
 
 pub(super) const OPERATORS: &str = "host_operators";
+pub(super) const PYTHON: &str = "host_python";
 
 struct HostCause {
     id: &'static str,
@@ -67,7 +68,7 @@ const CAUSES: &[HostCause] = &[
         advice: "use more DataLoader workers, a larger prefetch_factor and pin_memory=True, or preprocess offline",
     },
     HostCause {
-        id: "host_python",
+        id: PYTHON,
         cause: Cause::Python,
         mark: marks::PYTHON,
         what: "Python code between launches keeps the GPU waiting",
@@ -97,9 +98,7 @@ const OPERATORS_LEFT: f64 = 0.25;
 const CHEAPER_OPERATORS: &str = "assumes that operators would cost the host a quarter of what they do now, which captured graphs come close to";
 
 pub(super) fn host_bound(facts: &Facts<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = CAUSES.iter().filter_map(|cause| finding(facts, cause)).collect();
-    findings.extend(all_waits(facts, &findings));
-    findings
+    CAUSES.iter().filter_map(|cause| finding(facts, cause)).collect()
 }
 
 /// Waiting for the GPU, whatever the call.
@@ -107,16 +106,19 @@ const WAITS: u32 = marks::SYNCHRONISATION | marks::ITEM | marks::BLOCKING_COPY;
 pub(super) const ALL_WAITS: &str = "host_waits";
 
 /// Waits of several sorts, of which none alone explains what they cost together.
-fn all_waits(facts: &Facts<'_>, listed: &[Finding]) -> Option<Finding> {
+pub(super) fn all_waits(facts: &Facts<'_>) -> Vec<Finding> {
+    several_waits(facts).into_iter().collect()
+}
+
+fn several_waits(facts: &Facts<'_>) -> Option<Finding> {
     if facts.marks_seen & WAITS == 0 {
         return None;
     }
     let without = Scenario { not_awaited: WAITS, ..Scenario::default() };
     let gain = facts.gain(&without)?;
-    let ids = ["host_synchronisation", "host_item", "host_blocking_copy"];
-    let told =
-        listed.iter().filter(|finding| ids.contains(&finding.id)).filter_map(|finding| finding.gain_ns);
-    if told.max().is_some_and(|told| told.0 * 2 >= gain.ns.0) {
+    let each = [marks::SYNCHRONISATION, marks::ITEM, marks::BLOCKING_COPY];
+    let alone = |mark| facts.gain(&Scenario { not_awaited: mark, ..Scenario::default() });
+    if each.into_iter().filter_map(alone).any(|alone| alone.ns.0 * 2 >= gain.ns.0) {
         return None;
     }
     let sorts = [
@@ -251,6 +253,11 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
             return None;
         }
         gain = gain.at_most(stall.len(), facts.step)?;
+        // Of what a host does before the first launch, waiting is what it waits.
+        let waits_only = matches!(cause.cause, Cause::Synchronisation | Cause::Item | Cause::BlockingCopy);
+        if waits_only && stall.at == Where::BeforeItsFirstWork {
+            gain = gain.at_most(waits(facts, cause.mark).time, facts.step)?;
+        }
     }
     let ranks = seen.ranks(facts.ranks().count());
     let (confidence, caveat) = match cause.cause {

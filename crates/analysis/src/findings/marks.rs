@@ -5,6 +5,7 @@ use std::cell::RefCell;
 use gpuscope_trace::{Arg, Bitmap, Class, Kind, Ns, Row, StrId, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::decode::RankDecode;
 use super::lead;
 use crate::efficiency::{self, Opportunity};
 use crate::graph::{Hold, Marks, Node, NodeId, What};
@@ -57,6 +58,8 @@ pub(crate) struct RankMarks {
     pub start_up: StartUp,
     /// What its GPU work could take less.
     pub opportunities: Vec<RankOpportunity>,
+    /// Its decode steps that wait for the host.
+    pub decode: RankDecode,
 }
 
 /// An opportunity on the rank's graph.
@@ -93,6 +96,7 @@ pub(crate) fn model(rank: u32, view: View<'_>) -> Option<(RankModel, RankMarks)>
     let mut model = RankModel::new(rank, view, &Marks { gpu: &gpu, group: &group, host: Some(&host) })?;
     let mut marks = RankMarks::of(rank, view, &model);
     marks.opportunities = opportunities(view, &model);
+    marks.decode = RankDecode::of(rank, view, &model);
     marks.start_up = marker.start_up;
     model.groups = marker.groups.take().into_labels();
     Some((model, marks))
@@ -373,6 +377,7 @@ impl RankMarks {
             groups: groups.named(view),
             fill: if weight > 0.0 { filled / weight } else { 1.0 },
             opportunities: Vec::new(),
+            decode: RankDecode::default(),
             start_up: StartUp::default(),
             lead: lead::of(view, nodes, model.graph().map(|graph| graph.span.start)),
         }

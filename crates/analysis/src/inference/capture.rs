@@ -6,6 +6,7 @@
 
 use gpuscope_trace::{Arg, Class, Interval, Ns, Row, StrId, View};
 use rustc_hash::FxHashMap;
+use serde::Serialize;
 
 use crate::doing;
 
@@ -109,6 +110,28 @@ impl Captures {
     }
 }
 
+/// A trace in which more launches went into graphs than ran: it shows how graphs were made, not what they do.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct GraphCapture {
+    pub graphs: u64,
+    /// Launches that became nodes.
+    pub launches: u64,
+}
+
+impl GraphCapture {
+    pub fn of(view: View<'_>) -> Option<GraphCapture> {
+        let speaks = |name: &str| name.contains(BEGIN) || name.starts_with(PREFIX);
+        if !view.trace.strings.iter().any(|(_, name)| speaks(name)) {
+            return None;
+        }
+        let windows = windows(view);
+        let graphs = windows.iter().filter(|window| !window.nodes.is_empty()).count() as u64;
+        let launches: usize = windows.iter().map(|window| window.nodes.len()).sum();
+        let ran = view.index.gpu(view.trace).len();
+        (graphs > 0 && launches > ran).then_some(GraphCapture { graphs, launches: launches as u64 })
+    }
+}
+
 fn owner(view: View<'_>, call: Row) -> Owner {
     let around: Vec<Row> = view.index.nesting(view.trace).ancestors(call).collect();
     Owner {
@@ -135,7 +158,7 @@ enum Call {
 impl Call {
     fn of_name(name: &str) -> Call {
         match () {
-            () if name.contains("StreamBeginCapture") => Call::Begin,
+            () if name.contains(BEGIN) => Call::Begin,
             () if name.contains("StreamEndCapture") => Call::End,
             () if name.contains("LaunchKernel") || name.contains("Memcpy") || name.contains("Memset") => {
                 Call::Node
@@ -202,6 +225,7 @@ fn annotated(view: View<'_>, calls: &[(u32, Ns, Row, Call)]) -> Vec<Window> {
 }
 
 const PREFIX: &str = "capture_";
+const BEGIN: &str = "StreamBeginCapture";
 
 /// The batch that the annotation around a call names.
 fn batch(view: View<'_>, call: Row) -> Option<i64> {

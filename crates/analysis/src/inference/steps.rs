@@ -36,6 +36,23 @@ pub struct InferenceStep {
     pub gpu_events: u64,
     /// Of `gpu_events`, those that a graph replayed.
     pub replayed: u64,
+    /// How long its first GPU work waited after its launch for work of the steps before.
+    #[serde(skip)]
+    pub held_up_ns: Ns,
+}
+
+/// Work that begins later after its launch waited for other work.
+const LAUNCHING: Ns = Ns(100_000);
+
+impl InferenceStep {
+    /// From the last end of the step before to that of this one. If that is not recorded, from when the GPU was free
+    /// for it: from its annotation's start, or from its first work where that was held up.
+    pub(crate) fn length(&self) -> Ns {
+        let annotated = self.start_ns + self.wall_ns;
+        let free = self.gpu_start_ns.filter(|_| self.held_up_ns > Ns::ZERO).unwrap_or(self.start_ns);
+        let window = || self.gpu_end_ns.map_or(annotated, |end| end.max(annotated)) - free;
+        self.period_ns.filter(|period| *period > Ns::ZERO).unwrap_or_else(window)
+    }
 }
 
 #[derive(Clone, Default)]
@@ -43,17 +60,21 @@ struct Work {
     busy: Cover,
     first: Option<Ns>,
     last: Option<Ns>,
+    held_up: Ns,
     events: u64,
     replayed: u64,
 }
 
 /// The server's steps, unless the user marked others.
-pub(super) fn steps_of(view: View<'_>) -> Steps {
+pub(crate) fn steps_of(view: View<'_>) -> Steps {
     if view.steps().origin == StepOrigin::Marker { view.steps().clone() } else { Steps::serving(view.trace) }
 }
 
-pub(super) fn of(rank: u32, view: View<'_>) -> Vec<InferenceStep> {
+pub(crate) fn of(rank: u32, view: View<'_>) -> Vec<InferenceStep> {
     let steps = steps_of(view);
+    if steps.is_empty() {
+        return Vec::new();
+    }
     let mut work = vec![Work::default(); steps.len()];
     let (mut cursor, replays) = (steps.cursor(), super::replay::GraphLaunches::of(view));
     for event in view.gpu() {
@@ -62,7 +83,11 @@ pub(super) fn of(rank: u32, view: View<'_>) -> Vec<InferenceStep> {
         let Some(step) = cursor.at(issued) else { continue };
         let own = &mut work[step];
         own.busy.add(event.interval());
-        own.first.get_or_insert(event.start);
+        if own.first.is_none() {
+            own.first = Some(event.start);
+            let launched = call.and_then(|call| view.trace.span(call)).map_or(event.start, |(_, end)| end);
+            own.held_up = Some(event.start - launched).filter(|wait| *wait > LAUNCHING).unwrap_or_default();
+        }
         own.last = own.last.max(Some(event.end));
         own.events += 1;
         own.replayed += u64::from(call.is_some_and(|call| replays.has(view, call)));
@@ -98,6 +123,7 @@ pub(super) fn of(rank: u32, view: View<'_>) -> Vec<InferenceStep> {
             period_ns: work.last.zip(latest).map(|(last, before)| last - before),
             gpu_events: work.events,
             replayed: work.replayed,
+            held_up_ns: work.held_up,
         });
         latest = latest.max(work.last);
     }

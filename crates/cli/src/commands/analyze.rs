@@ -4,9 +4,10 @@ mod screen;
 
 use std::path::{Path, PathBuf};
 
+use gpuscope_analysis::analyze::AnalyzeAnswer;
 use gpuscope_analysis::{Analyze, Dossier};
 
-use super::{ask, options};
+use super::{ask, inference, options};
 use crate::Console;
 use crate::args::{Asked, OutputArgs};
 use crate::exit::{Exit, Failure};
@@ -34,13 +35,15 @@ pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Fail
     let output = Output::new(&asked.output)?;
     // A program that wants a report says where.
     if console.session.is_some() && asked.output.output.is_none() {
-        let outcome = ask(&Analyze, asked, options(asked, console)?, &output, console)?;
+        let mut outcome = ask(&Analyze, asked, options(asked, console)?, &output, console)?;
+        name_replayed(&mut outcome.answer, asked, console)?;
         show(&outcome, &asked.traces, Report::NotAsked, &output, console)?;
         return Ok(Exit::DONE);
     }
     let run = console.open(&asked.traces, options(asked, console)?)?;
     output.spare(|file| run.reads(file))?;
-    let outcome = run.ask(&dossier(run.inputs()))?;
+    let mut outcome = run.ask(&dossier(run.inputs()))?;
+    name_replayed(&mut outcome.answer.analyze, asked, console)?;
     // A folder that cannot be written to is no reason to keep the answer back, unless a file was asked for.
     let report = match Output::new(&to_file)?.write_report("analyze", &outcome) {
         Ok(()) => Report::Written(&report),
@@ -61,10 +64,21 @@ fn is_page(file: &Path) -> bool {
     matches!(end.as_deref(), Some("html" | "htm" | "pdf"))
 }
 
+/// What graphs replay gets its operators from a trace of their capture, if there is one beside the traces.
+fn name_replayed(answer: &mut AnalyzeAnswer, asked: &Asked, console: &Console<'_>) -> Result<(), Failure> {
+    if answer.lacks_capture()
+        && let Some((told, files)) = inference::named_by_captures(asked, console)?
+    {
+        answer.name_replayed(&told.answer, files);
+    }
+    Ok(())
+}
+
 /// The answer as tables, where no page is wanted.
 fn tables(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let output = Output::new(&asked.output)?;
-    let outcome = ask(&Analyze, asked, options(asked, console)?, &output, console)?;
+    let mut outcome = ask(&Analyze, asked, options(asked, console)?, &output, console)?;
+    name_replayed(&mut outcome.answer, asked, console)?;
     output.write("analyze", &outcome, console)?;
     let OutputArgs { json, csv, explain, table, output: file, .. } = &asked.output;
     if let (Some(file), false) = (file, *json || *csv || *explain || table.is_some()) {

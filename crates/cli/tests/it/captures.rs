@@ -1,5 +1,8 @@
 //! Several captures of one job in one folder.
 
+use gpuscope_testkit::text::{TraceText, trace};
+use serde_json::Value;
+
 use crate::support::{Folder, rank};
 
 #[test]
@@ -43,4 +46,69 @@ fn files_of_a_repeating_schedule_are_told_apart_by_the_time_in_their_names() {
         .collect();
     let ran = folder.run(&["temporal", &named[0], &named[1], "--json"]);
     assert_eq!(ran.ranks(), [0, 0]);
+}
+
+const KERNELS: [&str; 2] = ["gemm", "norm"];
+
+/// A server's step that replays a graph of two kernels.
+fn served() -> String {
+    let step = "execute_context_0(0)_generation_8(8)";
+    let trace = trace().rank(0, 1).annotation(step, 0..90).runtime("hipGraphLaunch", 10..20, 1);
+    KERNELS
+        .iter()
+        .zip([30, 60])
+        .fold(trace, |trace, (name, at)| trace.kernel(name, at..at + 20).on(0, 7).correlation(1))
+        .to_json()
+}
+
+/// What was recorded when that graph was captured.
+fn captured() -> String {
+    let trace = trace()
+        .rank(0, 1)
+        .annotation("capture_8_FULL", 0..90)
+        .runtime("hipStreamBeginCapture", 1..2, 1)
+        .runtime("hipStreamEndCapture", 80..81, 2);
+    let launch = |trace: TraceText, (name, at): (&&str, i64)| {
+        let trace = trace.cpu_op(&format!("aten::{name}"), at..at + 10);
+        trace.runtime("hipLaunchKernel", at + 2..at + 3, at).text_arg("kernel", name)
+    };
+    KERNELS.iter().zip([10, 40]).fold(trace, launch).to_json()
+}
+
+#[test]
+fn a_capture_of_graphs_beside_the_traces_is_used_unasked() {
+    let folder = Folder::new();
+    folder.write("log/serve.json", served()).write("log/capture/graphs.json", captured());
+    folder.write("alone/serve.json", served());
+    for traces in ["@log", "@log/serve.json"] {
+        let ran = folder.run(&["inference", traces, "--json"]);
+        assert_eq!(ran.inputs(), ["serve.json"], "{traces}");
+        assert!(ran.codes().contains(&"graph_capture".to_owned()), "{traces}: {:?}", ran.codes());
+        let operators = &ran.json()["data"]["replayed_operators"];
+        assert_eq!(
+            (&operators[0]["operator"], &operators[1]["operator"]),
+            (&"aten::gemm".into(), &"aten::norm".into())
+        );
+        let answer = folder.run(&["analyze", traces, "--json"]).json()["data"].clone();
+        assert_eq!(answer["top_kernels"][0]["operator"], "aten::gemm", "{traces}");
+        assert_eq!(answer["inference"]["attributed_pct"], 100.0, "{traces}");
+        let used = answer["inference"]["captures"][0].as_str().unwrap().to_owned();
+        assert!(used.ends_with("log/capture/graphs.json"), "{used}");
+    }
+    let answer = folder.run(&["analyze", "@alone", "--json"]).json()["data"].clone();
+    assert_eq!(
+        (&answer["inference"]["attributed_pct"], &answer["top_kernels"][0]["operator"]),
+        (&Value::Null, &Value::Null)
+    );
+}
+
+#[test]
+fn a_capture_of_graphs_alone_is_said_to_be_one() {
+    let folder = Folder::new();
+    folder.write("graphs.json", captured());
+    let ran = folder.run(&["analyze", "@graphs.json", "-o", "@report.html"]);
+    assert!(ran.out.contains("This is the capture of a CUDA graph, not a run: 2 launches"), "{}", ran.out);
+    for heading in ["What to do", "Kernels", "Step "] {
+        assert!(!ran.out.contains(heading), "{}", ran.out);
+    }
 }

@@ -18,6 +18,7 @@ mod plans;
 mod planted;
 mod predictions;
 mod selected;
+mod serving;
 mod stacks;
 mod stragglers;
 mod throughput;

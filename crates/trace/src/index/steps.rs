@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::class::Class;
-use crate::serving::ServingStep;
+use crate::serving::{ServingPhase, ServingStep};
 use crate::time::Ns;
 use crate::trace::{Row, Trace};
 
@@ -88,7 +88,8 @@ impl Steps {
     /// repeat on one thread.
     pub(super) fn inferred(trace: &Trace) -> Steps {
         let serving = Steps::serving(trace);
-        if serving.len() >= 2 {
+        // A lone annotation that merely begins like a server's may be anything.
+        if serving.len() >= 2 || serving.iter().any(|step| tells_its_phase(trace.name(step.row))) {
             return serving;
         }
         let optimizer = Steps::named(trace, StepOrigin::Inferred, |name| name.starts_with("Optimizer.step#"));
@@ -202,6 +203,10 @@ impl StepCursor<'_> {
         }
         self.steps.holding(time, self.begun)
     }
+}
+
+fn tells_its_phase(name: &str) -> bool {
+    ServingStep::parse(name).is_some_and(|step| step.phase != ServingPhase::Other)
 }
 
 fn annotations(trace: &Trace) -> impl Iterator<Item = Row> {

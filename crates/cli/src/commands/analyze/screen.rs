@@ -1,7 +1,7 @@
 //! What `analyze` says in the terminal: the verdict, a step in figures, and what to do, with its grounds and a command that
 //! shows more.
 
-use gpuscope_analysis::analyze::{AnalyzeAnswer, TopCollective, TopKernel};
+use gpuscope_analysis::analyze::{AnalyzeAnswer, PhaseTimes, Serving, TopCollective, TopKernel};
 use gpuscope_analysis::findings::Finding;
 use gpuscope_job::Outcome;
 use gpuscope_report::summary::{self, Item, Line, List, Share, Summary};
@@ -28,6 +28,19 @@ pub(crate) fn show(
 ) -> Result<(), Failure> {
     let answer = &outcome.answer;
     let paths = quoted(traces);
+    if answer.graph_capture.is_some() {
+        let events: u64 = outcome.inputs.iter().map(|input| input.events).sum();
+        let summary = Summary {
+            about: paths.clone(),
+            headline: format!(" · {} events", units::count(events as i64)),
+            verdict: answer.verdict.clone(),
+            closing: closing(outcome, report, &paths),
+            ..Summary::default()
+        };
+        return Ok(summary::write(&summary, output.style(console), &mut console.out)?);
+    }
+    let mut lists: Vec<List> = answer.inference.iter().map(serving).collect();
+    lists.extend([findings(answer, &paths), kernels(answer), collectives(answer)]);
     let summary = Summary {
         about: paths.clone(),
         headline: headline(outcome),
@@ -37,7 +50,7 @@ pub(crate) fn show(
         whole: "From first to last GPU work".to_owned(),
         bar: bar(answer),
         unlike: answer.step.differs.map(|differs| differs.sentence()),
-        lists: vec![findings(answer, &paths), kernels(answer), collectives(answer)],
+        lists,
         closing: closing(outcome, report, &paths),
     };
     Ok(summary::write(&summary, output.style(console), &mut console.out)?)
@@ -78,9 +91,41 @@ fn figures(answer: &AnalyzeAnswer) -> String {
         parts.push(format!("{:.1} % longer on the slowest rank", step.spread_pct));
     }
     if step.inferred {
-        parts.push("steps are inferred".to_owned());
+        let whose = if answer.inference.is_some() { "steps of the server" } else { "steps are inferred" };
+        parts.push(whose.to_owned());
+    }
+    let held_up = answer.inference.as_ref().map(|serving| serving.held_up_ns.0).filter(|ns| *ns > 0);
+    if let (Some(held_up), 1) = (held_up, step.steps) {
+        parts.push(format!("for {} of it work from before the recording ran", units::duration(held_up)));
     }
     parts.join(" · ")
+}
+
+/// What a token takes, and each phase of a server in figures.
+fn serving(serving: &Serving) -> List {
+    let token = serving.time_per_output_token_ns.map(|time| Item {
+        text: "time per output token: the median step that produces one for every request".to_owned(),
+        value: units::duration(time.0),
+        ..Item::default()
+    });
+    let phase = |row: &PhaseTimes| {
+        let mut words = vec![row.phase.label().to_owned(), counted(row.steps as usize, "step")];
+        words.extend(row.mean_requests.map(|mean| counted(mean.round() as usize, "request")));
+        words.push(format!("GPU busy {:.0} %", row.gpu_busy_pct));
+        if row.replayed_pct > 0.0 {
+            words.push(format!("{:.0} % of its work replayed by graphs", row.replayed_pct));
+        }
+        Item { text: words.join(" · "), value: units::duration(row.median_ns.0), ..Item::default() }
+    };
+    let told = serving.attributed_pct.map(|pct| Item {
+        text: format!(
+            "operators of {pct:.0} % of what graphs replayed are known from {}",
+            serving.captures.join(", ")
+        ),
+        ..Item::default()
+    });
+    let items = token.into_iter().chain(serving.phases.iter().map(phase)).chain(told).collect();
+    List { title: "Inference".to_owned(), heading: "median step".to_owned(), items }
 }
 
 /// The time from step to step, on the rank whose step time is the median.

@@ -69,6 +69,8 @@ fn lead(graph: &Graph) -> Option<Lead> {
 
 /// Names listed.
 const LISTED: usize = 3;
+/// Deeper stacks are looked at from the inside only so far: each moment costs as much as its stack is deep.
+const DEEPEST: usize = 128;
 /// What takes less than this share of the time explains nothing, in per cent.
 const TELLING_PCT: i128 = 10;
 
@@ -88,7 +90,8 @@ pub(super) fn of(view: View<'_>, nodes: &[Node], from: Option<Ns>) -> Vec<(Strin
     let mut around = Vec::new();
     for (part, row) in view.index.innermost(trace).during(trace.track(call).thread, lead) {
         around.clear();
-        around.extend(std::iter::once(row).chain(nesting.ancestors(row)).map(|row| trace.name_id(row)));
+        let inside_out = std::iter::once(row).chain(nesting.ancestors(row)).take(DEEPEST);
+        around.extend(inside_out.map(|row| trace.name_id(row)));
         for (i, name) in around.iter().enumerate().filter(|(i, name)| !around[..*i].contains(name)) {
             let (time, depth) = names.entry(*name).or_default();
             (*time, *depth) = (*time + part.len(), (*depth).max(around.len() - i));

@@ -7,7 +7,7 @@ use crate::graph::Scenario;
 pub(super) const SMALL_KERNELS: &str = "small_kernels";
 
 /// Fewer small kernels are no habit of the program.
-const FEWEST_SMALL: u64 = 10;
+const FEWEST_SMALL: u64 = 20;
 
 pub(super) fn small_kernels(facts: &Facts<'_>) -> Vec<Finding> {
     let without = Scenario { fused: marks::SMALL, ..Scenario::default() };

@@ -83,8 +83,12 @@ impl Tabular for QueueAnswer {
             .int("full_ns", Unit::Ns, "Time during which it was full", |s| s.full_ns.0)
             .float("full_pct", Unit::Percent, "Its share of the time", |s| s.full_pct)
             .int("depth", Unit::Count, "Length at which calls waited for room, if any did", |s| s.depth)
-            .int("blocked_calls", Unit::Count, "Calls that waited for room", |s| s.blocked_calls as i64)
-            .int("blocked_ns", Unit::Ns, "How much longer than usual these took", |s| s.blocked_ns.0)
+            .int("blocked_calls", Unit::Count, "Calls that waited for room", |s| {
+                s.depth.map(|_| s.blocked_calls as i64)
+            })
+            .int("blocked_ns", Unit::Ns, "How much longer than usual these took", |s| {
+                s.depth.map(|_| s.blocked_ns.0)
+            })
             .int("p25", Unit::Count, "A quarter of the time no longer than this", |s| {
                 s.over_time.map(|over| over.p25)
             })

@@ -10,7 +10,7 @@ pub(super) const LOW_OCCUPANCY: &str = "low_occupancy";
 pub(super) const RECOMPUTATION: &str = "recomputation";
 
 /// Fewer small kernels are no habit of the program.
-const FEWEST_SMALL: u64 = 10;
+const FEWEST_SMALL: u64 = 20;
 
 pub(super) fn small_kernels(facts: &Facts<'_>) -> Vec<Finding> {
     let without = Scenario { fused: marks::SMALL, ..Scenario::default() };

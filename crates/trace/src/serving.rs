@@ -84,6 +84,36 @@ impl ServingStep {
         })
     }
 
+    /// Whether a name says a step's phase and batch in the words of the engines, and nothing else.
+    pub fn is_all(name: &str) -> bool {
+        const WORDS: [&str; 21] = [
+            "execute",
+            "context",
+            "generation",
+            "new",
+            "cached",
+            "diffusion",
+            "sq",
+            "sk",
+            "sqsq",
+            "sqsk",
+            "step",
+            "prefill",
+            "decode",
+            "bs",
+            "tok",
+            "toks",
+            "EXTEND",
+            "DECODE",
+            "PREFILL",
+            "MIXED",
+            "",
+        ];
+        let mut words = name.split(|c: char| c.is_ascii_digit() || "_()[]= ,".contains(c));
+        words.all(|word| WORDS.contains(&word))
+            && ServingStep::parse(name).is_some_and(|step| step.phase != ServingPhase::Other)
+    }
+
     /// Requests in the batch, whatever their phase.
     pub fn requests(&self) -> Option<i64> {
         sum(self.prefill.requests, self.decode.requests)
@@ -184,6 +214,19 @@ mod tests {
             ("decode[bs=4, tok=8]", ServingPhase::Decode, [None, None, Some(4), Some(8)]),
         ] {
             assert_eq!(parsed(name), Some((phase, batch)), "{name}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_says_more_is_not_all_about_the_step() {
+        let vllm = "execute_32_context_0(sq0sk0sqsq0sqsk0)_generation_32(sq32sk55086sqsq32sqsk55086)";
+        for name in [vllm, "execute_new_1_cached_7", "step[DECODE bs=32]", "decode[bs=4, tok=8]"] {
+            assert!(ServingStep::is_all(name), "{name}");
+        }
+        for name in
+            ["execute_context_1(5)_generation_0(0)_secret", "execute_model", "step[DECODE bs=32 bob=1]", ""]
+        {
+            assert!(!ServingStep::is_all(name), "{name}");
         }
     }
 

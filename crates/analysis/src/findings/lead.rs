@@ -10,7 +10,9 @@ use crate::graph::{Graph, Node, NodeId, Scenario, What, Why};
 pub(super) const ID: &str = "host_before_first_launch";
 
 pub(super) fn host_comes_first(facts: &Facts<'_>) -> Vec<Finding> {
-    let single = facts.model.ranks.iter().all(|rank| rank.steps.len() == 1);
+    // Where a step's beginning is a guess, so is what comes first in it: a server's step before it may still run.
+    let guessed = facts.marked.iter().any(|rank| rank.guessed_steps);
+    let single = !guessed && facts.model.ranks.iter().all(|rank| rank.steps.len() == 1);
     let leads = || (0..).zip(&facts.model.coupled.graphs).filter_map(|(i, graph)| Some((i, lead(graph)?)));
     let longest = leads().max_by_key(|(_, lead)| lead.time.len());
     let Some((worst, lead)) = longest.filter(|_| single) else { return Vec::new() };

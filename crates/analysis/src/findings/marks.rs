@@ -2,7 +2,7 @@
 
 use std::cell::RefCell;
 
-use gpuscope_trace::{Arg, Bitmap, Class, Kind, Ns, Row, StrId, View};
+use gpuscope_trace::{Arg, Bitmap, Class, Kind, Ns, Row, StepOrigin, StrId, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::decode::RankDecode;
@@ -58,6 +58,8 @@ pub(crate) struct RankMarks {
     pub start_up: StartUp,
     /// What its GPU work could take less.
     pub opportunities: Vec<RankOpportunity>,
+    /// Nobody recorded where its steps begin.
+    pub guessed_steps: bool,
     /// Its decode steps that wait for the host.
     pub decode: RankDecode,
 }
@@ -377,6 +379,7 @@ impl RankMarks {
             groups: groups.named(view),
             fill: if weight > 0.0 { filled / weight } else { 1.0 },
             opportunities: Vec::new(),
+            guessed_steps: view.steps().origin == StepOrigin::Inferred,
             decode: RankDecode::default(),
             start_up: StartUp::default(),
             lead: lead::of(view, nodes, model.graph().map(|graph| graph.span.start)),

@@ -1,5 +1,7 @@
 //! Python frames, modules and annotations: what is public stays, what is somebody's own is replaced.
 
+use gpuscope_trace::ServingStep;
+
 use super::known::{
     ANNOTATIONS, BUILT_IN_TYPES, CLASSES, FUNCTIONS, OPTIMIZERS, PACKAGES, STANDARD_LIBRARY, has,
 };
@@ -98,7 +100,7 @@ pub(super) fn annotation(names: &mut Names, text: &str) -> String {
             return format!("{prefix}{class}.{method}");
         }
     }
-    if ANNOTATIONS.iter().any(|known| text.starts_with(known)) {
+    if ANNOTATIONS.iter().any(|known| text.starts_with(known)) || ServingStep::is_all(text) {
         return names.paths(text);
     }
     names.of(Sort::Annotation, text)

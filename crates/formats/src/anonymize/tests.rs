@@ -53,6 +53,8 @@ fn annotations_of_frameworks_stay() {
         "Optimizer.step#AdamW.step",
         "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
         "nccl:all_reduce",
+        "execute_context_1(888)_generation_0(0)",
+        "step[DECODE bs=32]",
         "## Call CompiledFxGraph fabc ##",
     ];
     assert_eq!(replaced(Rule::Annotation, &kept), kept);

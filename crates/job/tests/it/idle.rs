@@ -126,6 +126,6 @@ fn work_from_before_a_real_recording_is_no_idleness() {
     let mfu = ask_trace(&trace, &Ops::default()).mfu.all;
     assert_eq!(
         (mfu.step_ns, mfu.mfu_pct.map(|pct| format!("{pct:.1}"))),
-        (Some(Ns(494_005_158)), Some("33.8".into()))
+        (Some(Ns(494_083_745)), Some("33.8".into()))
     );
 }

@@ -101,6 +101,7 @@ pub struct Finding {
 }
 
 /// Scripts compare gains without asking whether there is one.
+#[expect(clippy::ref_option, reason = "serde asks for a reference")]
 fn or_zero<T: Serialize + Default + Copy, S: serde::Serializer>(
     value: &Option<T>,
     serializer: S,

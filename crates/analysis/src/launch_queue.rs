@@ -59,8 +59,8 @@ impl LaunchQueues {
             };
             if let (Some(stream), Some((called, returned))) = (view.stream(event.row), view.trace.span(call))
             {
-                let launched = Launched { called, returned, call, row: event.row, begun: event.start };
-                streams.entry((view.device(event.row), stream)).or_default().push(launched);
+                let work = Launched { called, returned, call, row: event.row, begun: event.start };
+                streams.entry((view.device(event.row), stream)).or_default().push(work);
             }
         }
         let mut found = LaunchQueues::default();

@@ -138,7 +138,7 @@ impl JobModel {
 
     /// What a step takes on each rank, as recorded.
     pub(crate) fn recorded_steps(&self) -> Vec<Ns> {
-        self.ranks.iter().map(|rank| rank.steps.recorded()).collect()
+        self.ranks.iter().map(|rank| rank.steps.recorded_step()).collect()
     }
 
     /// The job's step time: the median rank's.

@@ -74,7 +74,9 @@ impl StartUp {
         found.sort_unstable_by_key(|(time, row)| (time.start, *row));
         found.dedup();
         let mut cover = Cover::default();
-        found.iter().for_each(|(time, _)| cover.add(*time));
+        for (time, _) in &found {
+            cover.add(*time);
+        }
         let span = found.first().map(|(first, _)| {
             (first.start, found.iter().map(|(time, _)| time.end).max().unwrap_or(first.end))
         });
@@ -87,7 +89,7 @@ impl StartUp {
                     && one.0.end <= inner.0.end
                     && one.0.len().0 * 5 >= inner.0.len().0 * 4
             };
-            if !innermost.iter().any(|one| is_around(one)) {
+            if !innermost.iter().any(is_around) {
                 innermost.push(inner);
             }
         }

@@ -150,12 +150,12 @@ fn several_waits(facts: &Facts<'_>) -> Option<Finding> {
     Some(finding.trusted(Confidence::Medium, Some(caveat)).worth(gain, without))
 }
 
-/// Where the GPU of a rank waits for the host.
+/// Where the GPU of a rank waits for the host: before its first work, between its work, or after its last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Where {
-    BeforeItsFirstWork,
-    BetweenItsWork,
-    AfterItsLastWork,
+    First,
+    Between,
+    Last,
 }
 
 /// A time in which the GPU of a rank has nothing to do.
@@ -183,11 +183,11 @@ fn at_the_ends(facts: &Facts<'_>) -> [Option<Stall>; 2] {
     };
     let lead = each().filter_map(|(rank, graph)| {
         let (start, end) = (graph.span.start, on_gpu(graph)?.0);
-        Some(Stall { at: Where::BeforeItsFirstWork, rank: rank.rank, step: None, start, end })
+        Some(Stall { at: Where::First, rank: rank.rank, step: None, start, end })
     });
     let tail = each().filter_map(|(rank, graph)| {
         let (start, end) = (on_gpu(graph)?.1, graph.nodes[graph.host_end? as usize].end);
-        Some(Stall { at: Where::AfterItsLastWork, rank: rank.rank, step: None, start, end })
+        Some(Stall { at: Where::Last, rank: rank.rank, step: None, start, end })
     });
     [lead.max_by_key(Stall::len), tail.max_by_key(Stall::len)]
 }
@@ -244,10 +244,10 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
     let stall = stall(facts, &seen, per_step, steps);
     // What comes first is a finding of its own, whatever it consists of.
     let is_general = matches!(cause.cause, Cause::Python | Cause::Operator);
-    if is_general && stall.is_some_and(|stall| stall.at == Where::BeforeItsFirstWork) {
+    if is_general && stall.is_some_and(|stall| stall.at == Where::First) {
         return None;
     }
-    if let Some(stall) = stall.filter(|stall| stall.at != Where::BetweenItsWork) {
+    if let Some(stall) = stall.filter(|stall| stall.at != Where::Between) {
         if facts.model.ranks.iter().all(|rank| rank.steps.len() == 0) {
             // What came before the GPU's first work cost a step something only if one began there.
             return None;
@@ -255,7 +255,7 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
         gain = gain.at_most(stall.len(), facts.step)?;
         // Of what a host does before the first launch, waiting is what it waits.
         let waits_only = matches!(cause.cause, Cause::Synchronisation | Cause::Item | Cause::BlockingCopy);
-        if waits_only && stall.at == Where::BeforeItsFirstWork {
+        if waits_only && stall.at == Where::First {
             gain = gain.at_most(waits(facts, cause.mark).time, facts.step)?;
         }
     }
@@ -264,9 +264,9 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
         Cause::Operator => (Confidence::Medium, Some(CHEAPER_OPERATORS.to_owned())),
         _ => facts.about_host(),
     };
-    let at = stall.map_or(Where::BetweenItsWork, |stall| stall.at);
+    let at = stall.map_or(Where::Between, |stall| stall.at);
     // Idle times begin with the GPU's first work; the path begins with the step.
-    let command = if at == Where::BetweenItsWork { "idle" } else { "critical-path" };
+    let command = if at == Where::Between { "idle" } else { "critical-path" };
     let finding = Finding::new(
         cause.id,
         title(cause, at),
@@ -295,7 +295,7 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
 /// Where most of what the host costs is seen.
 fn stall(facts: &Facts<'_>, seen: &Seen<'_>, per_step: Ns, steps: i64) -> Option<Stall> {
     let between = seen.gap.map(|gap| Stall {
-        at: Where::BetweenItsWork,
+        at: Where::Between,
         rank: gap.rank,
         step: gap.step,
         start: gap.start_ns,
@@ -310,11 +310,9 @@ fn stall(facts: &Facts<'_>, seen: &Seen<'_>, per_step: Ns, steps: i64) -> Option
 
 fn title(cause: &HostCause, at: Where) -> String {
     match (cause.cause, at) {
-        (Cause::Python, Where::AfterItsLastWork) => {
-            "Python code after the last kernel makes the step longer".to_owned()
-        }
-        (_, Where::AfterItsLastWork) => format!("{}, after the GPU has finished", cause.what),
-        (_, Where::BeforeItsFirstWork) => format!("{}, before the GPU gets its first work", cause.what),
+        (Cause::Python, Where::Last) => "Python code after the last kernel makes the step longer".to_owned(),
+        (_, Where::Last) => format!("{}, after the GPU has finished", cause.what),
+        (_, Where::First) => format!("{}, before the GPU gets its first work", cause.what),
         _ => cause.what.to_owned(),
     }
 }
@@ -340,7 +338,7 @@ fn waits(facts: &Facts<'_>, mark: u32) -> marks::Marked {
 }
 
 fn names(facts: &Facts<'_>, seen: &Seen<'_>, stall: Option<Stall>, waits: &marks::Marked) -> Vec<String> {
-    let lead = stall.filter(|stall| stall.at == Where::BeforeItsFirstWork);
+    let lead = stall.filter(|stall| stall.at == Where::First);
     let lead = lead.and_then(|stall| facts.marked.iter().find(|rank| rank.rank == stall.rank));
     if let Some(rank) = lead {
         return rank.lead.iter().map(|(name, _)| name.clone()).collect();
@@ -360,10 +358,10 @@ fn names(facts: &Facts<'_>, seen: &Seen<'_>, stall: Option<Stall>, waits: &marks
 fn text(seen: &Seen<'_>, stall: Option<Stall>, waits: &marks::Marked) -> String {
     let time = crate::text::time;
     match (stall.map(|stall| (stall.at, stall.len())), seen.worst) {
-        (Some((Where::BeforeItsFirstWork, waits)), _) => {
+        (Some((Where::First, waits)), _) => {
             format!("the GPU's first work starts {} into the step", time(waits))
         }
-        (Some((Where::AfterItsLastWork, waits)), _) => {
+        (Some((Where::Last, waits)), _) => {
             format!("the step runs on for {} after the GPU's last work", time(waits))
         }
         (_, Some(row)) => format!(

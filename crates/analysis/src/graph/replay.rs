@@ -27,6 +27,7 @@ pub(crate) enum Alone {
 
 /// What would be different.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a change of its own that a user can ask for")]
 pub(crate) struct Scenario {
     /// For each mark, what its time is multiplied with.
     pub factors: Vec<f64>,

@@ -143,8 +143,12 @@ impl<'a> Finder<'a> {
             outlived.extend(blocking);
         }
         by_end.sort_unstable();
-        moments.values_mut().for_each(|of_stream| of_stream.sort_by_key(|moment| moment.time));
-        by_thread.values_mut().for_each(|launches| launches.sort_by_key(|(start, _)| *start));
+        for of_stream in moments.values_mut() {
+            of_stream.sort_by_key(|moment| moment.time);
+        }
+        for launches in by_thread.values_mut() {
+            launches.sort_by_key(|(start, _)| *start);
+        }
         // A stream that waits for an event does not hold up the call that tells it to.
         let host_waits = syncs.iter().filter(|sync| view.trace.name(sync.row) != STREAM_WAITS);
         Finder {
@@ -184,13 +188,13 @@ impl<'a> Finder<'a> {
     fn wait(&self, call: &Call, role: Role) -> Option<Wait> {
         if let Some(sync) = self.recorded.get(&call.row) {
             let sources = self.awaited(sync.awaited, call.end);
-            return self.synchronised(call, sources, false);
+            return Self::synchronised(call, sources, false);
         }
         match role {
-            Role::SynchroniseDevice => self.synchronised(call, self.given_to_device(call), true),
-            Role::SynchroniseStream => self.synchronised(call, self.given_to_stream(call), true),
+            Role::SynchroniseDevice => Self::synchronised(call, self.given_to_device(call), true),
+            Role::SynchroniseStream => Self::synchronised(call, self.given_to_stream(call), true),
             Role::SynchroniseEvent => {
-                self.synchronised(call, self.ended_during(call).into_iter().collect(), true)
+                Self::synchronised(call, self.ended_during(call).into_iter().collect(), true)
             }
             Role::Free => self.freed(call),
             Role::Other => {
@@ -199,7 +203,7 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn synchronised(&self, call: &Call, sources: Vec<Reached>, inferred: bool) -> Option<Wait> {
+    fn synchronised(call: &Call, sources: Vec<Reached>, inferred: bool) -> Option<Wait> {
         let done = sources.iter().map(|source| source.time).max()?;
         let took = call.end - call.start;
         // What it waited for was done before: all of it is what the call costs.
@@ -278,7 +282,7 @@ impl<'a> Finder<'a> {
         streams.sort_unstable();
         let given = |stream: StreamKey| self.done(self.order.last_before(stream, call.start)?, call.end);
         let mut sources: Vec<Reached> = streams.into_iter().filter_map(given).collect();
-        self.add_unless_known(self.ended_during(call), &mut sources);
+        Self::add_unless_known(self.ended_during(call), &mut sources);
         sources
     }
 
@@ -295,12 +299,12 @@ impl<'a> Finder<'a> {
         };
         let mut sources: Vec<Reached> = given().into_iter().collect();
         if sources.iter().all(|source| source.time <= call.start) {
-            self.add_unless_known(self.ended_during(call), &mut sources);
+            Self::add_unless_known(self.ended_during(call), &mut sources);
         }
         sources
     }
 
-    fn add_unless_known(&self, source: Option<Reached>, sources: &mut Vec<Reached>) {
+    fn add_unless_known(source: Option<Reached>, sources: &mut Vec<Reached>) {
         sources.extend(source.filter(|source| !sources.contains(source)));
     }
 

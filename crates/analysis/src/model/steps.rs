@@ -96,7 +96,7 @@ impl StepEnds {
         self.numbers.get(place).copied()
     }
 
-    pub(crate) fn recorded(&self) -> Ns {
+    pub(crate) fn recorded_step(&self) -> Ns {
         self.step_time
     }
 

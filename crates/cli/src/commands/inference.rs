@@ -13,6 +13,9 @@ use crate::args::Asked;
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
+/// An answer, and the captures it was told from.
+type WithCaptures = (Outcome<InferenceAnswer>, Vec<String>);
+
 pub(crate) fn run(asked: &Asked, captures: &[String], console: &mut Console<'_>) -> Result<Exit, Failure> {
     if !captures.is_empty() {
         let captures = Arc::new(read(asked, captures, console)?);
@@ -35,7 +38,7 @@ pub(crate) fn run(asked: &Asked, captures: &[String], console: &mut Console<'_>)
 pub(super) fn named_by_captures(
     asked: &Asked,
     console: &Console<'_>,
-) -> Result<Option<(Outcome<InferenceAnswer>, Vec<String>)>, Failure> {
+) -> Result<Option<WithCaptures>, Failure> {
     let files = gpuscope_job::graph_captures_beside(&asked.traces);
     if files.is_empty() {
         return Ok(None);

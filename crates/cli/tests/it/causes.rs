@@ -120,7 +120,7 @@ fn kernels_that_are_over_before_the_next_launch_are_counted_to_the_letter() {
     let analyze = data(&corpus, "trace_diff_control.json.gz", &["analyze"]);
     let finding = found(&analyze, "small_kernels");
     within(&finding["claim"]["kernels"], 1_990..=2_101);
-    let said = format!("{} kernels are over", number(&finding["claim"]["kernels"]));
+    let said = format!("{} kernels finish before", number(&finding["claim"]["kernels"]));
     assert!(finding["title"].as_str().unwrap().starts_with(&said), "{finding}");
     // 15 to 24 of 1,707, and 12 to 17 of 562, are no habit of a program.
     for name in ["h100_qwen.json.gz", "mi210_gpu_only.json.gz"] {
@@ -140,7 +140,7 @@ fn chains_of_elementwise_kernels_come_first_where_they_take_most() {
     // With their launches gone too it is more, but not more than all that they take.
     let finding = found(&analyze, "elementwise_chains");
     percent_within(&finding["gain_pct"], percent(&faster["saved_pct"])..=54.4);
-    assert_eq!(analyze["joint_gain_pct"], finding["gain_pct"]);
+    assert!(percent(&analyze["joint_gain_pct"]) >= percent(&finding["gain_pct"]));
 }
 
 /// The host stands in a copy of 94 ms, or of 493 ms, until the stream is done with what was launched before.
@@ -214,7 +214,7 @@ fn there_is_one_step_time_and_one_default_step() {
     let Some(corpus) = corpus() else { return };
     for (name, step_time, default, whole) in [
         ("amd_mi250.json.gz", 9_288_291, "ProfilerStep#1", 9_288_291),
-        ("mi300_normalization.json.gz", (2_733_038 + 157_715) / 2, "BatchNorm affine=False", 152_567),
+        ("mi300_normalization.json.gz", i64::midpoint(2_733_038, 157_715), "BatchNorm affine=False", 152_567),
     ] {
         let analyze = data(&corpus, name, &["analyze"]);
         let whatif = data(&corpus, name, &["whatif", "--scale", ".*=1"]);
@@ -272,7 +272,7 @@ fn a_rank_that_the_others_wait_for_is_listed() {
     assert_eq!(claim, [3, 15, 15, 44_716_374]);
     assert_eq!(finding["evidence"]["ranks"], serde_json::json!([3]));
     let text = finding["evidence"]["text"].as_str().unwrap();
-    assert!(text.contains("the others wait 33 % of their time"), "{text}");
+    assert!(text.contains("the others spend 33 % of their time waiting"), "{text}");
     // The hosts of ranks 1 and 2 work for as long as that of rank 3 does, and wait for 1 ms of a step.
     percent_within(&finding["gain_pct"], 0.0..=3.0);
 }

@@ -28,16 +28,17 @@ fn distance(worst: &Worst, unit: Unit) -> String {
     format!("rank {}: {}, {sign}{distance}", worst.rank, three(worst.value, unit))
 }
 
-/// What the first findings save together, if there are several.
+/// What the findings save together, if there are several.
 pub(crate) fn joint_gain(dossier: &DossierAnswer) -> Option<String> {
     let answer = &dossier.analyze;
-    let alone: Vec<_> = answer.findings.iter().filter_map(|finding| finding.gain_ns).take(3).collect();
+    let alone: Vec<_> = answer.findings.iter().filter_map(|finding| finding.gain_ns).collect();
     let (worth, ns, pct) = (alone.len(), answer.joint_gain_ns?, answer.joint_gain_pct?);
     let saved = units::duration(ns.0);
     // Two causes may hide each other: without one of them the step waits for the other.
     let why = if ns > alone.into_iter().sum() { "each hides a part of the others" } else { "gains overlap" };
     let whole = answer.step.whole();
-    (worth > 1).then(|| format!("The first {worth} together save {saved}, {pct:.0} % {whole}: {why}."))
+    let all = if worth == 2 { "Both".to_owned() } else { format!("All {worth}") };
+    (worth > 1).then(|| format!("{all} together save {saved}, {pct:.0} % {whole}: {why}."))
 }
 
 /// What stands in the place of findings.

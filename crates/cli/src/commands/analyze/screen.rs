@@ -199,9 +199,10 @@ fn together(answer: &AnalyzeAnswer) -> Option<Item> {
     let why = match ns.cmp(&sum) {
         std::cmp::Ordering::Less => ": they overlap",
         std::cmp::Ordering::Equal => "",
-        std::cmp::Ordering::Greater => ": each hides a part of the others",
+        std::cmp::Ordering::Greater => ": each hides part of what the others cost",
     };
-    let text = format!("  all {} together{why}", alone.len());
+    let all = if alone.len() == 2 { "both".to_owned() } else { format!("all {}", alone.len()) };
+    let text = format!("  {all} together{why}");
     (alone.len() > 1).then(|| Item { text, value: gain(ns, pct), ..Item::default() })
 }
 

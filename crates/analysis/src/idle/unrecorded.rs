@@ -77,10 +77,16 @@ impl Unrecorded {
 /// When a call first returned that waits until the device has done its work.
 fn first_drained(view: View<'_>) -> Option<Ns> {
     let trace = view.trace;
+    // Each name is looked at once.
+    let mut known: Vec<Option<bool>> = vec![None; trace.strings.len()];
     let waits = |row: &Row| {
-        let (class, name) = (trace.class(*row), trace.name(*row));
-        let cause = Cause::telling(class, name).filter(|_| class.is_call());
-        matches!(cause, Some(Cause::Synchronisation | Cause::BlockingCopy)) && !name.contains("Event")
+        let class = trace.class(*row);
+        class.is_call()
+            && *known[trace.name_id(*row).index()].get_or_insert_with(|| {
+                let name = trace.name(*row);
+                let cause = Cause::telling(class, name);
+                matches!(cause, Some(Cause::Synchronisation | Cause::BlockingCopy)) && !name.contains("Event")
+            })
     };
     trace.rows().filter(waits).filter_map(|row| trace.span(row)).map(|(_, returned)| returned).min()
 }

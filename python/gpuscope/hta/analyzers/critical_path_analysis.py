@@ -6,6 +6,7 @@ import json
 import re
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from enum import Enum
 from itertools import pairwise
 from pathlib import Path
@@ -13,7 +14,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
 from gpuscope._lazy import need
-from gpuscope.errors import InputError
+from gpuscope.errors import InputError, UsageError
 
 from .._derived import derived_name, marked, read_json, write_json
 from .._units import us
@@ -141,7 +142,10 @@ def critical_path(
 ) -> tuple[CPGraph, bool]:
     """The critical path of a window, and whether there is one."""
     question: dict[str, Any] = {"annotation": annotation, "instance": _instance(instance_id)}
-    data = _answer(t, rank, question).data
+    data: dict[str, Any] = {"events": [], "path": []}
+    # An annotation that is not there is an error elsewhere; HTA answers that it found no path.
+    with suppress(UsageError):
+        data = _answer(t, rank, question).data
     found = bool(data["events"])
     if not found:
         warnings.warn(

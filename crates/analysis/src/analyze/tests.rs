@@ -67,7 +67,7 @@ fn decode_steps_that_wait_for_launches_are_found_with_what_a_token_takes() {
     assert_eq!((row.phase, row.steps, row.median_ns), (ServingPhase::Decode, 4, Ns(STEP)));
     assert_eq!((row.mean_requests, row.replayed_pct), (Some(8.0), 0.0));
     // Of the first, which has no step before it, the annotation; of the others the time from end to end.
-    assert_eq!(row.gpu_busy_pct, 100.0 * 400_000.0 / (990_000.0 + 3_000_000.0));
+    assert!((row.gpu_busy_pct - 100.0 * 400_000.0 / (990_000.0 + 3_000_000.0)).abs() < 1e-9);
     assert_eq!((answer.step.median_ns, answer.step.steps), (Some(Ns(STEP)), 4));
     assert_eq!(ids(&answer), ["decode_host_bound"]);
     let found = &answer.findings[0];

@@ -119,9 +119,12 @@ impl Claim {
     }
 }
 
-/// The job with a finding's cause gone.
+/// The job with a finding's cause gone, and what there is to gain by that at most.
 #[derive(Clone, Debug)]
-pub(crate) struct Without(pub Scenario);
+pub(crate) struct Without {
+    scenario: Scenario,
+    most: Ns,
+}
 
 impl PartialEq for Without {
     fn eq(&self, _: &Without) -> bool {
@@ -185,8 +188,12 @@ pub(crate) fn find(facts: &Facts<'_>) -> (Vec<Finding>, Option<Ns>) {
     let mut findings = without_consequences(findings);
     // What costs no time comes last, as it stands in the rules.
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.gain_ns));
+    // Only for what is listed: each takes a replay or two.
+    for finding in &mut findings {
+        facts.find_range(finding);
+    }
     let mut joint: Option<Scenario> = None;
-    for Without(scenario) in findings.iter().filter_map(|finding| finding.without.as_deref()) {
+    for Without { scenario, .. } in findings.iter().filter_map(|finding| finding.without.as_deref()) {
         joint = Some(joint.map_or_else(|| scenario.clone(), |joint| joint.and(scenario)));
     }
     let gain = joint.map(|joint| facts.step - facts.model.step_time(&joint));
@@ -229,18 +236,29 @@ fn gain_of(findings: &[Finding], id: &str) -> Option<Ns> {
 impl Facts<'_> {
     /// What a step takes less in a scenario, if it is worth speaking of.
     fn gain(&self, scenario: &Scenario) -> Option<Gain> {
-        let saved = self.step - self.model.step_time(scenario);
-        (saved.pct_of(self.step) >= WORTH_PCT).then(|| self.any_gain(scenario))
+        Some(self.any_gain(scenario)).filter(|gain| gain.pct >= WORTH_PCT)
     }
 
     fn any_gain(&self, scenario: &Scenario) -> Gain {
-        let saved = |scenario: &Scenario| self.step - self.model.step_time(scenario);
-        let ns = saved(scenario);
-        let inferred_stays = saved(&Scenario { keep_inferred: true, ..scenario.clone() });
-        let others_wait = self.alone.then(|| saved(&Scenario { alone: Alone::Waits, ..scenario.clone() }));
-        let others = others_wait.unwrap_or(ns);
-        let (low, high) = (ns.min(inferred_stays).min(others), ns.max(others));
-        Gain { ns, low, high, pct: ns.pct_of(self.step) }
+        let ns = self.saved(scenario);
+        Gain { ns, pct: ns.pct_of(self.step), most: self.step }
+    }
+
+    fn saved(&self, scenario: &Scenario) -> Ns {
+        self.step - self.model.step_time(scenario)
+    }
+
+    /// What a finding gains if what is inferred, or not known of absent ranks, goes the other way.
+    fn find_range(&self, finding: &mut Finding) {
+        let (Some(gain), Some(Without { scenario, most })) = (finding.gain_ns, finding.without.as_deref())
+        else {
+            return;
+        };
+        let inferred_stays = self.saved(&Scenario { keep_inferred: true, ..scenario.clone() });
+        let others_wait =
+            if self.alone { self.saved(&Scenario { alone: Alone::Waits, ..scenario.clone() }) } else { gain };
+        finding.gain_low_ns = Some(gain.min(inferred_stays).min(others_wait));
+        finding.gain_high_ns = Some(gain.max(others_wait).min(*most));
     }
 
     fn ranks(&self) -> impl Iterator<Item = u32> {
@@ -261,16 +279,16 @@ impl Facts<'_> {
 #[derive(Clone, Copy, Debug)]
 struct Gain {
     ns: Ns,
-    low: Ns,
-    high: Ns,
     pct: f64,
+    /// All that there is to gain.
+    most: Ns,
 }
 
 impl Gain {
     /// No more than a time that is all there is to gain, if that is still worth speaking of.
     fn at_most(self, most: Ns, step: Ns) -> Option<Gain> {
         let ns = self.ns.min(most);
-        let gain = Gain { ns, low: self.low.min(ns), high: self.high.min(most), pct: ns.pct_of(step) };
+        let gain = Gain { ns, pct: ns.pct_of(step), most: self.most.min(most) };
         Some(gain).filter(|gain| gain.pct >= WORTH_PCT)
     }
 }
@@ -311,8 +329,7 @@ impl Finding {
 
     fn worth(mut self, gain: Gain, without: Scenario) -> Finding {
         (self.gain_ns, self.gain_pct) = (Some(gain.ns), Some(gain.pct));
-        (self.gain_low_ns, self.gain_high_ns) = (Some(gain.low), Some(gain.high));
-        self.without = Some(Box::new(Without(without)));
+        self.without = Some(Box::new(Without { scenario: without, most: gain.most }));
         self
     }
 }

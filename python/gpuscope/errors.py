@@ -21,8 +21,11 @@ class NoSuchName(GpuscopeError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
-class InputError(GpuscopeError, OSError):
-    """A trace could not be read; the message names the file, the place and what was expected there."""
+class InputError(GpuscopeError, OSError, ValueError):
+    """A trace could not be read; the message names the file, the place and what was expected there.
+
+    It is what Python raises for files that cannot be read, and for content that is not what it should be.
+    """
 
 
 class MissingDependency(GpuscopeError, ImportError):

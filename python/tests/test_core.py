@@ -144,6 +144,14 @@ def test_a_notebook_shows_tables_and_live_charts(demo: Path) -> None:
     assert "<table" in shown and "<svg" in shown and "Plotly.newPlot" in shown
 
 
+def test_an_input_that_cannot_be_read_is_an_error_of_files_and_of_values(tmp_path: Path) -> None:
+    path = tmp_path / "foreign.json"
+    path.write_text("no trace")
+    for convention in (gpuscope.GpuscopeError, OSError, ValueError):
+        with pytest.raises(convention, match=r"foreign\.json"):
+            gpuscope.open(path).kernels().data
+
+
 def test_errors_name_the_file_and_the_way_out(tmp_path: Path) -> None:
     with pytest.raises(gpuscope.InputError, match=r"nowhere\.json: no such file"):
         gpuscope.open(tmp_path / "nowhere.json").info()

@@ -249,3 +249,27 @@ def test_help_of_every_verb(capsys: pytest.CaptureFixture[str]) -> None:
             parser().parse_args([verb, "--help"])
         assert ended.value.code == 0
         assert "--output" in capsys.readouterr().out
+
+
+def test_a_gpuscope_in_the_current_folder_is_not_taken_for_ours(tmp_path: Path) -> None:
+    (tmp_path / "gpuscope").mkdir()
+    for name in ("__init__", "profiling", "bench"):
+        (tmp_path / "gpuscope" / f"{name}.py").write_text("open('taken', 'w').close()\n")
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub" / "beside_it.py").write_text("VALUE = 1\n")
+    (tmp_path / "sub" / "x.py").write_text("import beside_it, sys; print(sys.path[0], sys.argv)\n")
+    (tmp_path / "targets.py").write_text("def run():\n    return 1\n")
+    for words in (
+        ["profile", "sub/x.py", "a"],
+        ["bench", "run", "targets:run", "--max-repeats", "5", "-o", "out.json", "--db", "h.db"],
+    ):
+        # The command of the wheel has no current folder on its path; this stands for it.
+        done = subprocess.run(
+            [sys.executable, "-P", "-m", "gpuscope", *words], cwd=tmp_path, capture_output=True, text=True
+        )
+        assert not (tmp_path / "taken").exists(), words
+        assert done.returncode == 0, done.stderr
+        if words[0] == "profile":
+            assert done.stdout == f"{tmp_path / 'sub'} ['sub/x.py', 'a']\n"
+        else:
+            assert (tmp_path / "out.json").exists()

@@ -176,7 +176,8 @@ describe("the report", () => {
       assert.ok(Math.abs(share - expected) < 0.1, `${share} is not ${expected}`);
       assert.match(new URL(page.url()).hash, /^#flame&find=nccl/);
       await page.click('nav.views a[href="#report"]');
-      assert.equal(await page.isVisible("h1.verdict"), true);
+      // The address changes first, the view follows.
+      await page.waitForSelector("h1.verdict", { state: "visible" });
       // Keys belong to the view that is in sight.
       await page.keyboard.press("i");
       assert.equal(new URL(page.url()).hash, "#report");
@@ -264,7 +265,8 @@ describe("the report", () => {
       await page.waitForFunction(() => window.gpuscope);
       assert.equal(await page.isVisible("#tracks"), true);
       await page.click('nav.views a[href="#report"]');
-      assert.equal(await page.isVisible("h1.verdict"), true);
+      // The address changes first, the view follows.
+      await page.waitForSelector("h1.verdict", { state: "visible" });
     });
   });
 
@@ -281,7 +283,8 @@ describe("the report", () => {
     await browser.visit(report, { address: "#timeline" }, async (page) => {
       await page.emulateMedia({ media: "print" });
       assert.equal(await page.isVisible("nav.views"), false);
-      assert.equal(await page.isVisible("h1.verdict"), true);
+      // The address changes first, the view follows.
+      await page.waitForSelector("h1.verdict", { state: "visible" });
       assert.equal(await page.locator(".controls:visible").count(), 0);
       const pdf = await page.pdf({ format: "A4" });
       assert.ok(pdf.length > 20_000);

@@ -28,6 +28,7 @@ use crate::{Breakdown, Collectives, CriticalPath, Idle, Kernels, Memory, Questio
 pub use differs::Differs;
 pub use exposed::TopCollective;
 pub use serving::{PhaseTimes, Serving};
+use step::Shares;
 pub use step::StepSummary;
 pub use top::TopKernel;
 
@@ -68,6 +69,7 @@ pub struct AnalyzeAnswer {
 #[derive(Debug)]
 pub struct Local {
     breakdown: RankBreakdown,
+    shares: Shares,
     idle: IdleAnswer,
     kernels: RankKernels,
     top: top::RankTop,
@@ -98,10 +100,20 @@ impl Question for Analyze {
 
     fn local(&self, rank: u32, view: View<'_>) -> Local {
         let collectives = Collectives::default().local(rank, view);
+        let breakdown = Breakdown::default().local(rank, view);
+        // Where first steps are set apart, what the GPUs did is told of the others.
+        let explained = breakdown
+            .first_steps()
+            .map(|first| view.selection.within_steps(view.trace, view.index, first.explained()));
+        let steady = explained.as_ref().map_or(view, |selection| View { selection, ..view });
         Local {
             exposed: exposed::RankExposed::of(&collectives),
-            breakdown: Breakdown::default().local(rank, view),
-            idle: Idle::default().local(rank, view),
+            shares: match explained {
+                Some(_) => Shares::of(&Breakdown::default().local(rank, steady)),
+                None => Shares::of(&breakdown),
+            },
+            breakdown,
+            idle: Idle::default().local(rank, steady),
             kernels: kernels().local(rank, view),
             top: top::RankTop::of(view),
             collectives,
@@ -135,7 +147,7 @@ impl Question for Analyze {
             ..AnalyzeAnswer::default()
         };
         answer.top_collectives = exposed::merge(all.exposed, &answer.collectives.summary);
-        answer.step = StepSummary::of(&answer.breakdown);
+        answer.step = StepSummary::of(&answer.breakdown, &all.shares);
         if graph_capture.is_none() {
             answer.judge(&JobModel::new(all.models), &all.marked, all.host_slowed);
         }
@@ -144,7 +156,10 @@ impl Question for Analyze {
     }
 
     fn quality(&self, answer: &AnalyzeAnswer) -> Vec<Quality> {
-        Stragglers.quality(&answer.stragglers)
+        let ranks = answer.breakdown.ranks.iter();
+        let longest = ranks.filter_map(RankBreakdown::first_steps).max_by_key(|first| first.longest);
+        let set_apart = longest.map(|first| first.quality());
+        Stragglers.quality(&answer.stragglers).into_iter().chain(set_apart).collect()
     }
 }
 
@@ -176,15 +191,16 @@ impl AnalyzeAnswer {
             step,
             idle: &self.idle,
             memory: &self.memory,
+            collectives: &self.collectives,
             stragglers: &self.stragglers,
             marked,
             marks_seen: marks::seen(model),
             host_slowed,
             alone: model.has_lone_communication(),
+            infers_waits: model.coupled.infers_waits(),
         };
         let (findings, joint) = findings::find(&facts);
-        let recorded = model.as_recorded().step;
-        self.residual_pct = (recorded - model.explained_step()).max(Ns::ZERO).pct_of(recorded);
+        self.residual_pct = (step - model.explained_step()).max(Ns::ZERO).pct_of(step);
         self.findings = findings;
         self.joint_gain_ns = joint;
         self.joint_gain_pct = joint.map(|gain| gain.pct_of(step));
@@ -195,6 +211,7 @@ impl AnalyzeAnswer {
 #[derive(Default)]
 struct Apart {
     breakdown: Vec<RankBreakdown>,
+    shares: Shares,
     idle: Vec<IdleAnswer>,
     kernels: Vec<RankKernels>,
     top: Vec<top::RankTop>,
@@ -221,6 +238,7 @@ fn without_captures(mut locals: Vec<Local>) -> Vec<Local> {
 impl Apart {
     fn take(&mut self, local: Local) {
         self.breakdown.push(local.breakdown);
+        self.shares.add(&local.shares);
         self.idle.push(local.idle);
         self.kernels.push(local.kernels);
         self.top.push(local.top);

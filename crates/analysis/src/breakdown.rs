@@ -21,6 +21,7 @@
 
 mod by_step;
 mod figures;
+mod first_steps;
 mod scopes;
 mod sweep;
 mod table;
@@ -31,6 +32,7 @@ use serde::Serialize;
 use crate::Question;
 use crate::idle::Unrecorded;
 use crate::step_time::{Basis, StepTime, step_time};
+pub(crate) use first_steps::FirstSteps;
 use scopes::Scopes;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -84,20 +86,27 @@ pub struct RankBreakdown {
     pub step_time_ns: Option<Ns>,
     /// How the step time was found.
     pub step_time: Option<StepTime>,
+    /// First steps that are unlike the others, by number: explanations leave them out.
+    pub set_apart: Vec<i64>,
 }
 
 /// Steps whose length is so much of the step time further from it than the nearest are as good.
 const AS_NEAR: i64 = 100;
 
 impl RankBreakdown {
+    /// Its steps, recorded or guessed.
+    pub(crate) fn step_rows(&self) -> &[StepTimes] {
+        if self.steps.is_empty() { &self.inferred_steps } else { &self.steps }
+    }
+
     /// The step that stands for all where one is wanted: of those that the step time is of and that are as long, the one
-    /// in the middle. None if no step has GPU work.
+    /// in the middle. None if no step has GPU work. Where two are so far apart that none is near, it is the longer.
     ///
     /// Ranks that wait for each other have steps of nearly, not exactly, one length. The nearest alone would be another
     /// step on each rank.
     pub(crate) fn median_step(&self) -> Option<&StepTimes> {
         let time = self.step_time.as_ref()?;
-        let rows = if self.steps.is_empty() { &self.inferred_steps } else { &self.steps };
+        let rows = self.step_rows();
         let length = |row: &StepTimes| match time.from {
             Basis::Period => row.period_ns,
             Basis::Window => Some(row.window_ns),
@@ -112,6 +121,10 @@ impl RankBreakdown {
             |row: &StepTimes| length(row).map_or(i64::MAX, |ns| (ns.0 - time.ns.0).saturating_abs());
         let nearest = steps.iter().map(|row| distance(row)).min()?;
         steps.retain(|row| distance(row) <= nearest.saturating_add(time.ns.0 / AS_NEAR));
+        if time.steps_used == 0 {
+            // Of two that are far apart the longer has most of the time that there is to explain.
+            return steps.into_iter().max_by_key(|row| length(row));
+        }
         steps.get(steps.len() / 2).copied()
     }
 }
@@ -142,22 +155,44 @@ impl Question for Breakdown {
     type Answer = BreakdownAnswer;
 
     fn local(&self, rank: u32, view: View<'_>) -> RankBreakdown {
+        if self.micro_idle.is_some() {
+            return self.rank(rank, view);
+        }
+        // Half of all questions begin with it.
+        let shared = view.derived(|| self.rank(rank, view));
+        RankBreakdown { rank, ..RankBreakdown::clone(&shared) }
+    }
+
+    fn merge(&self, locals: Vec<RankBreakdown>) -> BreakdownAnswer {
+        BreakdownAnswer { ranks: locals }
+    }
+}
+
+impl Breakdown {
+    fn rank(&self, rank: u32, view: View<'_>) -> RankBreakdown {
         let steps = view.steps();
         let scopes = Scopes::of(view, steps, self.micro_idle);
         let (total, devices) = scopes.by_device(self.micro_idle);
         let (rows, candidates) = by_step::by_step(view, steps, scopes.steps, self.micro_idle);
         let step_time = step_time(&candidates);
+        let set_apart = first_steps::set_apart(view, &rows);
         let (steps, inferred_steps) = match steps.origin {
             StepOrigin::Recorded | StepOrigin::Marker => (rows, Vec::new()),
             StepOrigin::Inferred => (Vec::new(), rows),
         };
         let step_time_ns = step_time.as_ref().map(|time| time.ns);
         let unrecorded_ns = Unrecorded::time(view);
-        RankBreakdown { rank, total, unrecorded_ns, devices, steps, inferred_steps, step_time_ns, step_time }
-    }
-
-    fn merge(&self, locals: Vec<RankBreakdown>) -> BreakdownAnswer {
-        BreakdownAnswer { ranks: locals }
+        RankBreakdown {
+            rank,
+            total,
+            unrecorded_ns,
+            devices,
+            steps,
+            inferred_steps,
+            step_time_ns,
+            step_time,
+            set_apart,
+        }
     }
 }
 

@@ -32,6 +32,8 @@ mod table;
 pub(crate) mod tests;
 mod text;
 
+use std::sync::Arc;
+
 use gpuscope_trace::{Quality, View};
 use serde::Serialize;
 
@@ -82,7 +84,7 @@ pub struct CollectivesAnswer {
 /// What one rank contributes.
 #[derive(Clone, Debug, Default)]
 pub struct RankCollectives {
-    pub parts: RankParts,
+    pub parts: Arc<RankParts>,
     pub sketch: Sketch,
 }
 
@@ -103,7 +105,7 @@ impl Question for Collectives {
 
     fn merge(&self, mut locals: Vec<RankCollectives>) -> CollectivesAnswer {
         locals.dedup_by_key(|local| local.parts.rank);
-        let matched = Matched::new(locals.iter().map(|local| &local.parts));
+        let matched = Matched::new(locals.iter().map(|local| &*local.parts));
         let roles = role::of(&matched);
         let all_to_all_v = all_to_all_v::of(&matched, &locals, &roles);
         let sketches: Vec<Sketch> = locals.into_iter().map(|local| local.sketch).collect();

@@ -142,6 +142,12 @@ pub struct CriticalPathAnswer {
     pub rank: u32,
     /// What the window is of.
     pub window: String,
+    /// The number of the step, if it was taken because it is the median one, and the step time of its rank.
+    pub step: Option<i64>,
+    pub step_time_ns: Option<Ns>,
+    /// No step is near the step time: it lies between two, and the longer was taken.
+    #[serde(skip)]
+    between_two_steps: bool,
     pub start_ns: Ns,
     pub path_ns: Ns,
     pub bound_by: Bounds,
@@ -166,6 +172,7 @@ pub struct CriticalPath {
 pub struct LocalPath {
     rank: u32,
     window: String,
+    step: Option<window::ChosenStep>,
     span: Interval,
     weighed: hta::Weighed,
     graph: RankGraph,
@@ -185,7 +192,7 @@ impl Question for CriticalPath {
         let graph = RankGraph::new(rank, view, &window, &Marks::NONE);
         let names = path::Names::of(view, &graph.graph);
         let weighed = hta::weigh(view, found.annotated);
-        Some(LocalPath { rank, window: found.name, span, weighed, graph, names })
+        Some(LocalPath { rank, window: found.name, step: found.step, span, weighed, graph, names })
     }
 
     fn merge(&self, mut locals: Vec<Option<LocalPath>>) -> CriticalPathAnswer {
@@ -196,10 +203,13 @@ impl Question for CriticalPath {
         let mut graphs = Vec::new();
         let mut first: Option<CriticalPathAnswer> = None;
         for local in locals.into_iter().flatten() {
-            let LocalPath { rank, window, span, weighed, graph, names } = local;
+            let LocalPath { rank, window, step, span, weighed, graph, names } = local;
             first.get_or_insert_with(|| CriticalPathAnswer {
                 rank,
                 window,
+                step: step.map(|step| step.number),
+                step_time_ns: step.map(|step| step.step_time),
+                between_two_steps: step.is_some_and(|step| step.between_two),
                 path_ns: weighed.path,
                 bound_by: weighed.bounds,
                 events: weighed.events,

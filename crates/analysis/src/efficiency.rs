@@ -5,7 +5,7 @@
 //! left. What that is worth to a step is not said here: the job is run again on paper with these shares.
 //!
 //! No event is named by two detectors. The first of them in this order has it: attention, the optimizer, DDP,
-//! layouts, precision, sizes, other products, chains, copies, collectives. What would save less than a hundredth of the
+//! layouts, precision, sizes, other products, chains, transposes, copies, collectives. What would save less than a hundredth of the
 //! GPU's time, and less than a twentieth of what it is given to do, is not named.
 
 mod attention;
@@ -13,13 +13,17 @@ mod chains;
 mod collectives;
 mod copies;
 mod ddp;
+mod foreach;
 mod layout;
 mod optimizer;
 mod precision;
 mod products;
 mod scene;
 mod sizes;
+mod skinny;
 mod sorts;
+mod transposes;
+
 #[cfg(test)]
 mod tests;
 
@@ -60,13 +64,16 @@ type Detector = fn(&Scene<'_>, &mut Bitmap) -> Vec<Opportunity>;
 const DETECTORS: &[Detector] = &[
     attention::eager_attention,
     optimizer::unfused_optimizer,
+    foreach::foreach_optimizer,
     ddp::gradient_copies,
     ddp::buffer_broadcasts,
     layout::layout_conversions,
     precision::fp32_products,
     sizes::odd_sizes,
+    skinny::skinny_products,
     products::slow_products,
     chains::elementwise_chains,
+    transposes::transposing_copies,
     copies::tiny_copies,
     collectives::tiny_collectives,
 ];
@@ -75,14 +82,17 @@ const DETECTORS: &[Detector] = &[
 pub(crate) const IDS: &[&str] = &[
     attention::ID,
     optimizer::ID,
+    foreach::ID,
     ddp::GRADIENT_COPIES,
     ddp::BUFFER_BROADCASTS,
     layout::ID,
     precision::PRODUCTS,
     precision::CONVOLUTIONS,
     sizes::ID,
+    skinny::ID,
     products::ID,
     chains::ID,
+    transposes::ID,
     copies::ID,
     collectives::ID,
 ];

@@ -9,11 +9,14 @@
 //! Where the gain rests on dependencies that the trace does not state, or on whether communication with ranks that are
 //! not here was transfer or waiting, it is a range.
 
+mod bandwidth;
 mod causes;
 mod communication;
 mod decode;
 mod drift;
 mod efficiency;
+mod experts;
+mod first_step;
 mod lead;
 pub(crate) mod marks;
 mod memory;
@@ -26,12 +29,15 @@ use std::collections::BTreeMap;
 use gpuscope_trace::Ns;
 use serde::Serialize;
 
+use crate::breakdown::FirstSteps;
+use crate::collectives::CollectivesAnswer;
 use crate::graph::{Alone, Scenario};
 use crate::idle::IdleAnswer;
 use crate::memory::MemoryAnswer;
 use crate::model::JobModel;
 
 pub(crate) use communication::ID as EXPOSED_COMMUNICATION;
+pub(crate) use first_step::ID as FIRST_STEP;
 pub(crate) use start_up::ID as START_UP;
 pub(crate) use stragglers::ID as STRAGGLER;
 
@@ -123,6 +129,8 @@ impl Claim {
 #[derive(Clone, Debug)]
 pub(crate) struct Without {
     scenario: Scenario,
+    /// Another way to see the same, which may bring less once other causes are gone too.
+    or: Option<Scenario>,
     most: Ns,
 }
 
@@ -139,6 +147,7 @@ pub(crate) struct Facts<'a> {
     pub step: Ns,
     pub idle: &'a IdleAnswer,
     pub memory: &'a MemoryAnswer,
+    pub collectives: &'a CollectivesAnswer,
     pub stragglers: &'a crate::stragglers::StragglersAnswer,
     pub marked: &'a [marks::RankMarks],
     /// Marks that some work or wait has.
@@ -147,6 +156,8 @@ pub(crate) struct Facts<'a> {
     pub host_slowed: bool,
     /// Some communication has no counterpart here.
     pub alone: bool,
+    /// Streams are only inferred to have waited for others.
+    pub infers_waits: bool,
 }
 
 type Rule = fn(&Facts<'_>) -> Vec<Finding>;
@@ -154,11 +165,14 @@ type Rule = fn(&Facts<'_>) -> Vec<Finding>;
 /// Each with the ids of what it may find.
 const RULES: &[(&[&str], Rule)] = &[
     (&[lead::ID], lead::host_comes_first),
+    (&[first_step::ID], first_step::first_step),
     (&[start_up::ID], start_up::start_up),
     (&causes::IDS, causes::host_bound),
     (&[causes::ALL_WAITS], causes::all_waits),
     (&[decode::ID], decode::host_bound),
     (&[communication::ID], communication::exposed),
+    (&[bandwidth::ID], bandwidth::slow_links),
+    (&[experts::ID], experts::expert_imbalance),
     (&[stragglers::ID], stragglers::late_ranks),
     (&[work::SMALL_KERNELS], work::small_kernels),
     (&[work::UNPINNED_COPIES], work::unpinned_copies),
@@ -192,12 +206,32 @@ pub(crate) fn find(facts: &Facts<'_>) -> (Vec<Finding>, Option<Ns>) {
     for finding in &mut findings {
         facts.find_range(finding);
     }
-    let mut joint: Option<Scenario> = None;
-    for Without { scenario, .. } in findings.iter().filter_map(|finding| finding.without.as_deref()) {
-        joint = Some(joint.map_or_else(|| scenario.clone(), |joint| joint.and(scenario)));
+    if let Some((first, last)) = facts.model.first_steps().map(FirstSteps::explained) {
+        // What a command shows is what the finding is about.
+        for finding in findings.iter_mut().filter(|finding| finding.id != first_step::ID) {
+            finding.command = format!("{} --step {first}..{last}", finding.command);
+        }
     }
-    let gain = joint.map(|joint| facts.step - facts.model.step_time(&joint));
+    let gain = joint_gain(facts, &findings);
     (findings, gain)
+}
+
+fn joint_gain(facts: &Facts<'_>, findings: &[Finding]) -> Option<Ns> {
+    let worth: Vec<&Finding> = findings.iter().filter(|finding| finding.without.is_some()).collect();
+    if let [only] = worth[..] {
+        return only.gain_ns;
+    }
+    let all = |each: fn(&Without) -> &Scenario| {
+        let scenarios = worth.iter().filter_map(|finding| finding.without.as_deref()).map(each);
+        let all = scenarios.cloned().reduce(|all, next| all.and(&next));
+        all.map(|all| facts.saved(&all))
+    };
+    let gain = all(|without| &without.scenario)?;
+    let may_be_less =
+        worth.iter().any(|finding| finding.without.as_ref().is_some_and(|without| without.or.is_some()));
+    let less = may_be_less.then(|| all(|without| without.or.as_ref().unwrap_or(&without.scenario))).flatten();
+    let largest = worth.iter().filter_map(|finding| finding.gain_ns).max();
+    Some(less.map_or(gain, |less| less.min(gain))).max(largest)
 }
 
 /// A rank that is late because of something that is found by itself is not reported twice, and neither are operators
@@ -239,6 +273,14 @@ impl Facts<'_> {
         Some(self.any_gain(scenario)).filter(|gain| gain.pct >= WORTH_PCT)
     }
 
+    /// Whether so much less to do, over all ranks and steps, could be worth speaking of.
+    fn could_matter(&self, less: Ns) -> bool {
+        // The first step is no measure of what the others gain, so it does not count.
+        let steps = self.model.ranks.iter().map(|rank| rank.steps.len()).min().unwrap_or(0);
+        let all = Ns(self.step.0.saturating_mul(steps.saturating_sub(1).max(1) as i64));
+        less.pct_of(all) >= WORTH_PCT
+    }
+
     fn any_gain(&self, scenario: &Scenario) -> Gain {
         let ns = self.saved(scenario);
         Gain { ns, pct: ns.pct_of(self.step), most: self.step }
@@ -250,11 +292,16 @@ impl Facts<'_> {
 
     /// What a finding gains if what is inferred, or not known of absent ranks, goes the other way.
     fn find_range(&self, finding: &mut Finding) {
-        let (Some(gain), Some(Without { scenario, most })) = (finding.gain_ns, finding.without.as_deref())
+        let (Some(gain), Some(Without { scenario, most, .. })) =
+            (finding.gain_ns, finding.without.as_deref())
         else {
             return;
         };
-        let inferred_stays = self.saved(&Scenario { keep_inferred: true, ..scenario.clone() });
+        let inferred_stays = if self.infers_waits {
+            self.saved(&Scenario { keep_inferred: true, ..scenario.clone() })
+        } else {
+            gain
+        };
         let others_wait =
             if self.alone { self.saved(&Scenario { alone: Alone::Waits, ..scenario.clone() }) } else { gain };
         finding.gain_low_ns = Some(gain.min(inferred_stays).min(others_wait));
@@ -329,7 +376,15 @@ impl Finding {
 
     fn worth(mut self, gain: Gain, without: Scenario) -> Finding {
         (self.gain_ns, self.gain_pct) = (Some(gain.ns), Some(gain.pct));
-        self.without = Some(Box::new(Without { scenario: without, most: gain.most }));
+        self.without = Some(Box::new(Without { scenario: without, or: None, most: gain.most }));
+        self
+    }
+
+    /// It brings no more than this would.
+    fn or(mut self, scenario: Scenario) -> Finding {
+        if let Some(without) = &mut self.without {
+            without.or = Some(scenario);
+        }
         self
     }
 }

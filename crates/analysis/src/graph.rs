@@ -33,8 +33,8 @@ mod walk;
 
 use gpuscope_trace::{Interval, Kind, Ns, Row, View};
 
-pub(crate) use build::Marks;
-pub(crate) use couple::{Coupled, RankGraph};
+pub(crate) use build::{Marks, for_each_bit};
+pub(crate) use couple::{Coupled, Place, RankGraph};
 pub(crate) use replay::{Alone, GroupChange, Replayed, Scenario, host_alone, replay};
 pub(crate) use trust::unexplained_delays;
 pub(crate) use walk::{Spent, Stretch, walk};
@@ -88,14 +88,16 @@ pub(crate) struct Edge {
     pub lag: Ns,
 }
 
-/// What no change moves, because it hangs on work that was in flight before the steps began.
+/// What no change moves, or not every change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Hold {
     #[default]
     None,
-    /// It begins no sooner than it did.
+    /// It begins no sooner than it did: it hangs on work that was in flight before the steps began.
     Start,
-    /// It was in flight itself.
+    /// It is part of the step that the others are measured from; a change may be another one there.
+    First,
+    /// It is part of no step that is explained: it was in flight before they began, or belongs to steps set apart.
     Whole,
 }
 

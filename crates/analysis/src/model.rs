@@ -3,12 +3,14 @@
 
 mod median;
 mod patterns;
+mod shorter;
 mod steps;
 
 use gpuscope_trace::{Interval, Kind, Ns, Row, View};
 
+use crate::breakdown::FirstSteps;
 use crate::graph::{
-    Alone, Coupled, Graph, Marks, RankGraph, Replayed, Scenario, Spent, What, Why, Window, host_alone,
+    Alone, Coupled, Graph, Marks, Place, RankGraph, Replayed, Scenario, Spent, What, Why, Window, host_alone,
     replay, walk,
 };
 use crate::median::median;
@@ -24,6 +26,8 @@ pub(crate) struct RankModel {
     /// Gone to the job's model once there is one.
     graph: Option<RankGraph>,
     pub steps: StepEnds,
+    /// First steps that are set apart.
+    pub first_steps: Option<FirstSteps>,
     /// Names of GPU events and of calls that waited; each node's place in them, or none for the rest.
     pub names: Vec<String>,
     pub name_of: Vec<u32>,
@@ -35,10 +39,10 @@ impl RankModel {
     /// The model of all selected work; `marks` tell what a scenario may change.
     pub(crate) fn new(rank: u32, view: View<'_>, marks: &Marks<'_>) -> Option<RankModel> {
         let window = all_steps(view)?;
-        let tied = RankGraph::new(rank, view, &window, marks);
-        let graph = &tied.graph;
+        let mut tied = RankGraph::new(rank, view, &window, marks);
         let breakdown = Breakdown::default().local(rank, view);
-        let steps = StepEnds::of(view, &breakdown, graph);
+        let steps = StepEnds::of(view, &breakdown, &mut tied.graph);
+        let graph = &tied.graph;
         let mut names = Vec::new();
         let mut known = rustc_hash::FxHashMap::default();
         let mut name_of = vec![u32::MAX; graph.nodes.len()];
@@ -50,7 +54,8 @@ impl RankModel {
                 });
             }
         }
-        Some(RankModel { rank, graph: Some(tied), steps, names, name_of, groups: Vec::new() })
+        let first_steps = breakdown.first_steps();
+        Some(RankModel { rank, graph: Some(tied), steps, first_steps, names, name_of, groups: Vec::new() })
     }
 }
 
@@ -72,17 +77,31 @@ fn all_steps(view: View<'_>) -> Option<Window> {
         view.steps().iter().filter(|step| view.selection.has_step(step.number, step.start)).collect();
     let gpu_end = view.gpu().map(|event| event.end).max();
     let Some((first, last)) = steps.first().zip(steps.iter().max_by_key(|step| step.end)) else {
-        let (start, end) = view.trace.extent()?;
-        let host = |row: &Row| view.trace.class(*row).is_host();
-        let host_end =
-            view.trace.rows().filter(host).filter_map(|row| Some((view.trace.span(row)?.1, row))).max();
-        return Some(Window {
-            span: Interval::new(start, end),
-            host_end: host_end.map(|(end, row)| (row, end)),
-        });
+        let on_host = on_host(view);
+        let gpu_start = view.gpu().map(|event| event.start).min();
+        let start = on_host.iter().map(|(start, _)| *start).chain(gpu_start).min()?;
+        let end = on_host.iter().map(|(_, (_, end))| *end).chain(gpu_end).max()?;
+        return Some(Window { span: Interval::new(start, end), host_end: on_host.map(|(_, last)| last) });
     };
     let end = gpu_end.map_or(last.end, |end| end.max(last.end));
     Some(Window { span: Interval::new(first.start, end), host_end: Some((last.row, last.end)) })
+}
+
+/// When the host begins, and its last event with its end. Threads that launch nothing, such as those that poll for
+/// events, are none of the program's unless there are no others.
+fn on_host(view: View<'_>) -> Option<(Ns, (Row, Ns))> {
+    let trace = view.trace;
+    let thread = |row: Row| trace.track(row).thread;
+    let mut launches = vec![false; trace.tracks.threads()];
+    for call in view.gpu().filter_map(|event| view.launch(event.row)) {
+        launches[thread(call).0 as usize] = true;
+    }
+    let any = launches.contains(&true);
+    let counts = |row: &Row| trace.class(*row).is_host() && (!any || launches[thread(*row).0 as usize]);
+    let spans = || trace.rows().filter(counts).filter_map(|row| Some((row, trace.span(row)?)));
+    let (last, (_, end)) = spans().max_by_key(|(row, (_, end))| (*end, *row))?;
+    let start = spans().map(|(_, (start, _))| start).min()?;
+    Some((start, (last, end)))
 }
 
 /// All ranks together.
@@ -136,6 +155,11 @@ impl JobModel {
         self.coupled.lone_communication()
     }
 
+    /// First steps that are set apart, where they are longest.
+    pub(crate) fn first_steps(&self) -> Option<&FirstSteps> {
+        self.ranks.iter().filter_map(|rank| rank.first_steps.as_ref()).max_by_key(|first| first.longest)
+    }
+
     /// What a step takes on each rank, as recorded.
     pub(crate) fn recorded_steps(&self) -> Vec<Ns> {
         self.ranks.iter().map(|rank| rank.steps.recorded_step()).collect()
@@ -149,9 +173,29 @@ impl JobModel {
     fn step_times(&self, replayed: &[Replayed], scenario: &Scenario) -> Vec<Ns> {
         let each = self.ranks.iter().zip(&self.coupled.graphs).zip(replayed).enumerate();
         let step = |(i, ((rank, graph), times)): (usize, ((&RankModel, &Graph), &Replayed))| {
-            rank.steps.step_time(graph, times, || host_alone(graph, i, scenario))
+            let step = rank.steps.step_time(graph, times, || host_alone(graph, i, scenario));
+            step.max(self.least_beside(i, scenario))
         };
         each.map(step).collect()
+    }
+
+    /// What communication that nothing waits for takes of a step: one collective of a group comes after the other, so that
+    /// no step is shorter.
+    fn least_beside(&self, rank: usize, scenario: &Scenario) -> Ns {
+        let mut groups = vec![Ns::ZERO; scenario.groups.len()];
+        if !scenario.groups.iter().any(|group| group.hidden) {
+            return Ns::ZERO;
+        }
+        let (steps, graph) = (&self.ranks[rank].steps, &self.coupled.graphs[rank]);
+        for (id, node) in (0..).zip(&graph.nodes).filter(|(_, node)| steps.counts(node)) {
+            let place = usize::from(node.group);
+            if let Some(group) = scenario.groups.get(place).filter(|group| place != 0 && group.hidden) {
+                let transfer = self.coupled.transfer(Place { graph: rank as u32, node: id });
+                let alone = if scenario.alone == Alone::Waits { Ns::ZERO } else { node.end - node.start };
+                groups[place] += Ns((transfer.unwrap_or(alone).as_f64() * group.factor).round() as i64);
+            }
+        }
+        groups.into_iter().max().map_or(Ns::ZERO, |all| steps.of_one(all))
     }
 
     pub(crate) fn step_time(&self, scenario: &Scenario) -> Ns {
@@ -159,9 +203,22 @@ impl JobModel {
         median(self.step_times(&replay(&self.coupled, scenario), scenario)).unwrap_or_default()
     }
 
+    /// The step time of a scenario that a user asks for; of two the one with less work is never the longer.
+    pub(crate) fn predicted_step(&self, scenario: &Scenario) -> Ns {
+        if scenario.shortens() {
+            median(self.with_shorter_work(scenario)).unwrap_or_default()
+        } else {
+            self.step_time(scenario)
+        }
+    }
+
     pub(crate) fn predict(&self, scenario: &Scenario) -> Prediction {
         let replayed = replay(&self.coupled, scenario);
-        let steps = self.step_times(&replayed, scenario);
+        let steps = if scenario.shortens() {
+            self.with_shorter_work(scenario)
+        } else {
+            self.step_times(&replayed, scenario)
+        };
         let slowest = (0..steps.len()).max_by_key(|i| steps[*i]).unwrap_or(0);
         let retimed = self.coupled.retimed(&replayed, scenario);
         let bottleneck = shares(&retimed, slowest as u32);
@@ -216,4 +273,26 @@ fn shares(coupled: &Coupled, graph: u32) -> Shares {
         } += stretch.time.len();
     }
     shares
+}
+
+#[cfg(test)]
+mod tests {
+    use gpuscope_trace::{Interval, Ns, Selection};
+
+    use super::model_window;
+    use crate::testing::trace;
+
+    #[test]
+    fn without_steps_the_model_is_of_what_the_launching_threads_do() {
+        let loaded = trace()
+            .on_thread(9, "cuda_runtime", "cudaEventQuery", 0..5, &[])
+            .call(1, 100..105)
+            .kernel("k", 7, 120..200, 1)
+            .named_call("cudaDeviceSynchronize", 2, 110..210)
+            .on_thread(9, "cuda_runtime", "cudaEventQuery", 900..905, &[])
+            .build();
+        let everything = Selection::everything();
+        let span = model_window(loaded.view(&everything));
+        assert_eq!(span, Some(Interval::new(Ns(100), Ns(210))));
+    }
 }

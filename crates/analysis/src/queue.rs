@@ -58,6 +58,12 @@ pub struct LengthOverTime {
     pub std: f64,
 }
 
+impl StreamQueue {
+    fn is_known_full(&self) -> bool {
+        self.depth.is_some() || self.blocked_calls > 0
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct QueuePoint {
     pub time_ns: Ns,
@@ -84,10 +90,10 @@ impl Tabular for QueueAnswer {
             .float("full_pct", Unit::Percent, "Its share of the time", |s| s.full_pct)
             .int("depth", Unit::Count, "Length at which calls waited for room, if any did", |s| s.depth)
             .int("blocked_calls", Unit::Count, "Calls that waited for room", |s| {
-                s.depth.map(|_| s.blocked_calls as i64)
+                s.is_known_full().then_some(s.blocked_calls as i64)
             })
             .int("blocked_ns", Unit::Ns, "How much longer than usual these took", |s| {
-                s.depth.map(|_| s.blocked_ns.0)
+                s.is_known_full().then_some(s.blocked_ns.0)
             })
             .int("p25", Unit::Count, "A quarter of the time no longer than this", |s| {
                 s.over_time.map(|over| over.p25)
@@ -141,7 +147,7 @@ impl Question for Queue {
 
     fn local(&self, rank: u32, view: View<'_>) -> Vec<StreamQueue> {
         let typical = TypicalCalls::of(view);
-        let queues = LaunchQueues::of(view, &typical);
+        let queues = LaunchQueues::of(view);
         let waited = |call: Row| view.trace.dur(call).unwrap_or_default() - typical.time(view, call);
         let mut courses: BTreeMap<StreamKey, Course> = BTreeMap::new();
         for event in view.gpu() {
@@ -149,7 +155,7 @@ impl Question for Queue {
             let Some(launched) = view.trace.start(call) else { continue };
             let course = courses.entry((view.device(event.row), stream)).or_default();
             course.changes.extend([(launched, false), (event.start, true)]);
-            if queues.blocked.contains_key(&call) {
+            if queues.has_blocked(call) {
                 course.blocked_calls += 1;
                 course.blocked += waited(call);
             }

@@ -18,6 +18,7 @@ mod work;
 mod tests;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use gpuscope_trace::{Interval, Ns, Quality, View};
 use rustc_hash::FxHashMap;
@@ -103,7 +104,7 @@ pub struct StragglersAnswer {
 /// What one rank contributes.
 #[derive(Clone, Debug)]
 pub struct Local {
-    parts: RankParts,
+    parts: Arc<RankParts>,
     work: Work,
 }
 
@@ -120,7 +121,7 @@ impl Question for Stragglers {
 
     fn merge(&self, mut locals: Vec<Local>) -> StragglersAnswer {
         locals.dedup_by_key(|local| local.parts.rank);
-        let matched = Matched::new(locals.iter().map(|local| &local.parts));
+        let matched = Matched::new(locals.iter().map(|local| &*local.parts));
         let work: Vec<Work> = locals.into_iter().map(|local| local.work).collect();
         let offsets = Offsets::of(&matched);
         let arrivals = Arrivals::of(&matched, &offsets);

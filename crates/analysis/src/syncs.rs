@@ -4,6 +4,8 @@
 //! waited on and the correlation of the `cudaEventRecord` call that marked the place. What was waited for is the
 //! last GPU event launched on that stream before the mark.
 
+use std::sync::Arc;
+
 use gpuscope_trace::{Arg, Class, Ns, Row, View};
 use rustc_hash::FxHashMap;
 
@@ -48,7 +50,11 @@ impl Sync {
 pub(crate) struct LaunchOrder(FxHashMap<StreamKey, Vec<(Ns, Row)>>);
 
 impl LaunchOrder {
-    pub(crate) fn of(view: View<'_>) -> LaunchOrder {
+    pub(crate) fn of(view: View<'_>) -> Arc<LaunchOrder> {
+        view.index.derived(|| LaunchOrder::find(view))
+    }
+
+    fn find(view: View<'_>) -> LaunchOrder {
         let mut streams: FxHashMap<StreamKey, Vec<(Ns, Row)>> = FxHashMap::default();
         for event in view.index.gpu(view.trace).iter() {
             if let (Some(stream), Some(launched)) = (view.stream(event.row), view.launch_start(event.row)) {
@@ -76,7 +82,11 @@ impl LaunchOrder {
 }
 
 /// All recorded synchronisation, in file order.
-pub(crate) fn recorded(view: View<'_>) -> Vec<Sync> {
+pub(crate) fn recorded(view: View<'_>) -> Arc<Vec<Sync>> {
+    view.index.derived(|| find(view))
+}
+
+fn find(view: View<'_>) -> Vec<Sync> {
     let trace = view.trace;
     let rows: Vec<Row> =
         trace.rows().filter(|row| trace.class(*row) == Class::Sync && trace.span(*row).is_some()).collect();

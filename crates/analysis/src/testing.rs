@@ -17,6 +17,10 @@ pub(crate) fn trace() -> Sample {
 
 /// Launches of 5 us each, kernels of 50 us, and room for `depth` of them.
 pub(crate) fn launched_onto(depth: i64, count: i64) -> Loaded {
+    launched(depth, count).build()
+}
+
+pub(crate) fn launched(depth: i64, count: i64) -> Sample {
     let us = 1000;
     let mut sample = trace();
     let (mut now, mut begins, mut starts) = (0, 10 * us, Vec::new());
@@ -31,7 +35,7 @@ pub(crate) fn launched_onto(depth: i64, count: i64) -> Loaded {
         begins += 51 * us;
         now = returned + us;
     }
-    sample.build()
+    sample
 }
 
 /// An answer as a script sees it.

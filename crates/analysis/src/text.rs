@@ -1,6 +1,23 @@
-//! Numbers in the sentences of findings: three digits and a unit.
+//! Numbers in the sentences of findings, three digits and a unit, and names short enough for one.
 
-use gpuscope_trace::Ns;
+use gpuscope_trace::{Ns, brief};
+
+/// A sentence is no place for more.
+const LONGEST_NAME: usize = 80;
+
+/// The name of a kernel, call or frame without what nearly all have. Template arguments are cut at the end, because
+/// the first say most; other names in the middle, where they differ least.
+pub(crate) fn name(name: &str) -> String {
+    let brief = brief(name);
+    let count = brief.chars().count();
+    if count <= LONGEST_NAME {
+        return brief;
+    }
+    let end = if brief.contains('<') { 0 } else { LONGEST_NAME / 2 };
+    let start: String = brief.chars().take(LONGEST_NAME - 1 - end).collect();
+    let rest: String = brief.chars().skip(count - end).collect();
+    format!("{start}…{rest}")
+}
 
 pub(crate) fn time(time: Ns) -> String {
     scaled(time.as_f64(), &[("ns", 1.0), ("µs", 1e3), ("ms", 1e6), ("s", 1e9)])
@@ -28,6 +45,16 @@ fn scaled(value: f64, units: &[(&str, f64)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_fit_a_sentence() {
+        let parts = "x".repeat(100);
+        let cut = name(&format!("void at::native::reduce<float, {parts}>(int)"));
+        assert_eq!(cut, format!("reduce<float, {}…", "x".repeat(65)));
+        let cut = name(&format!("Cijk_{parts}_end"));
+        assert!(cut.starts_with("Cijk_x") && cut.ends_with("x_end") && cut.chars().count() == 80, "{cut}");
+        assert_eq!(name("aten::mm"), "aten::mm");
+    }
 
     #[test]
     fn three_digits_are_enough() {

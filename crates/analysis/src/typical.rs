@@ -1,7 +1,9 @@
 //! How long a call takes when it waits for nothing: what exceeds it by far was spent waiting.
 //!
-//! That is the median of the calls of its name, but no more than twice what the quickest tenth take: in a job that runs
-//! into a full queue, most calls wait.
+//! That is the median of the calls of its name, but no more than twice what the quickest tenth take, nor than four times
+//! what the quickest takes: in a job that runs into a full queue, most calls wait, if not nearly all.
+
+use std::sync::Arc;
 
 use gpuscope_trace::{Ns, Row, View};
 
@@ -11,7 +13,11 @@ const MARGIN: Ns = Ns(10_000);
 pub(crate) struct TypicalCalls(Vec<Ns>);
 
 impl TypicalCalls {
-    pub(crate) fn of(view: View<'_>) -> TypicalCalls {
+    pub(crate) fn of(view: View<'_>) -> Arc<TypicalCalls> {
+        view.index.derived(|| TypicalCalls::find(view))
+    }
+
+    fn find(view: View<'_>) -> TypicalCalls {
         let trace = view.trace;
         let mut times: Vec<Vec<Ns>> = vec![Vec::new(); trace.strings.len()];
         for row in trace.rows().filter(|row| trace.class(*row).is_call()) {
@@ -41,5 +47,6 @@ fn typical(mut times: Vec<Ns>) -> Ns {
     let (middle, tenth) = (times.len() / 2, times.len() / 10);
     let median = *times.select_nth_unstable(middle).1;
     let quick = *times.select_nth_unstable(tenth).1;
-    median.min(Ns(quick.0.saturating_mul(2)))
+    let quickest = times[..=tenth].iter().copied().min().unwrap_or(quick);
+    median.min(Ns(quick.0.saturating_mul(2))).min(Ns(quickest.0.saturating_mul(4)))
 }

@@ -16,6 +16,7 @@ use gpuscope_trace::{Ns, Quality, View};
 use serde::Serialize;
 
 use crate::Question;
+use crate::breakdown::FirstSteps;
 use crate::graph::{Alone, Scenario, unexplained_delays};
 use crate::model::{JobModel, Prediction, RankModel, Shares};
 
@@ -75,6 +76,9 @@ pub struct WhatIfAnswer {
     pub bottleneck_after: Bottleneck,
     pub matched: Vec<Matched>,
     pub ranks: Vec<RankStep>,
+    /// That first steps are set apart.
+    #[serde(skip)]
+    pub set_apart: Option<Quality>,
 }
 
 #[derive(Debug)]
@@ -113,11 +117,7 @@ impl Question for WhatIf {
             return WhatIfAnswer::default();
         }
         let scenario = self.changes.scenario(&model);
-        let (before, mut after) = (model.as_recorded(), model.predict(&scenario));
-        if let Some(half_way) = self.changes.half_way() {
-            // With less work a step is no longer than with a bit less.
-            after.step = after.step.min(model.step_time(&half_way.scenario(&model)));
-        }
+        let (before, after) = (model.as_recorded(), model.predict(&scenario));
         let (low, high) = range(&model, scenario, after.step);
         let residual = (before.step - model.explained_step()).max(Ns::ZERO);
         WhatIfAnswer {
@@ -132,11 +132,13 @@ impl Question for WhatIf {
             bottleneck_after: after.bottleneck.into(),
             matched,
             ranks: ranks(&model, &before, &after),
+            set_apart: model.first_steps().map(FirstSteps::quality),
         }
     }
 
     fn quality(&self, answer: &WhatIfAnswer) -> Vec<Quality> {
-        unexplained_delays(answer.residual_ns, answer.step_time_ns, "a step").into_iter().collect()
+        let unexplained = unexplained_delays(answer.residual_ns, answer.step_time_ns, "a step");
+        unexplained.into_iter().chain(answer.set_apart.clone()).collect()
     }
 }
 
@@ -145,7 +147,7 @@ fn range(model: &JobModel, scenario: Scenario, all_transfer: Ns) -> (Ns, Ns) {
     if !model.has_lone_communication() {
         return (all_transfer, all_transfer);
     }
-    let all_waiting = model.step_time(&Scenario { alone: Alone::Waits, ..scenario });
+    let all_waiting = model.predicted_step(&Scenario { alone: Alone::Waits, ..scenario });
     (all_transfer.min(all_waiting), all_transfer.max(all_waiting))
 }
 

@@ -3,6 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
+use gpuscope_files::Clash;
+
 /// What the program tells its caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exit(pub u8);
@@ -43,6 +45,12 @@ pub(crate) enum Failure {
 
     #[error("standard output: {}", gpuscope_job::plain(.0))]
     Output(#[from] io::Error),
+}
+
+impl From<Clash> for Failure {
+    fn from(clash: Clash) -> Failure {
+        Failure::usage(clash.to_string(), "give another name")
+    }
 }
 
 /// Inputs named one by one before the rest is counted.

@@ -17,6 +17,7 @@ use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use clap::{CommandFactory, Parser};
+use gpuscope_files::Files;
 use gpuscope_job::{JobOptions, Run};
 
 pub use exit::Exit;
@@ -30,6 +31,8 @@ use session::{Session, Wanted};
 struct Console<'c> {
     out: &'c mut dyn Write,
     terminal: Terminal,
+    /// What the command reads and writes.
+    files: Files,
     /// Set where a program asks rather than a person.
     session: Option<Session<'c>>,
 }
@@ -37,10 +40,15 @@ struct Console<'c> {
 impl Console<'_> {
     /// The traces that arguments name: read anew, or open already.
     fn open(&self, traces: &[String], options: JobOptions) -> Result<Run, Failure> {
-        match self.session.as_ref().and_then(|session| session.find(traces)) {
-            Some(open) => Ok(open.sharing(options)),
-            None => Ok(Run::open(traces, options)?),
+        let run = match self.session.as_ref().and_then(|session| session.find(traces)) {
+            Some(open) => open.sharing(options),
+            None => Run::open(traces, options)?,
+        };
+        run.files().try_for_each(|file| self.files.reads(file))?;
+        if traces.iter().any(|trace| trace == "-") {
+            self.files.reads_stdin()?;
         }
+        Ok(run)
     }
 
     fn wants(&self, wanted: Wanted) -> bool {
@@ -71,7 +79,7 @@ pub fn run(
         Err(error) => return usage(&error, out, err, terminal),
     };
     guarded(err, |err| {
-        let mut console = Console { out, terminal, session: None };
+        let mut console = Console { out, terminal, files: Files::default(), session: None };
         match commands::run(cli.command, &mut console).and_then(|exit| {
             console.out.flush()?;
             Ok(exit)

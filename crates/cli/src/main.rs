@@ -4,6 +4,7 @@ use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
+    gpuscope_files::discard_on_signals();
     let terminal = gpuscope_cli::Terminal::detect();
     let mut out = BufWriter::new(io::stdout().lock());
     let exit = gpuscope_cli::run(std::env::args_os(), &mut out, &mut io::stderr(), terminal);

@@ -1,11 +1,11 @@
 //! Puts an answer where the user wants it, in the form the user wants.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use gpuscope_analysis::dossier::DossierAnswer;
 use gpuscope_figure::{Figure, Pictured};
+use gpuscope_files::{Claim, FileKind, NewFile, UnknownKind};
 use gpuscope_job::{InputInfo, Outcome};
 use gpuscope_report::chart::svg::{self, Dress};
 use gpuscope_report::terminal::{self, Style};
@@ -34,6 +34,19 @@ enum Format {
     Png,
 }
 
+/// By the ending of a file.
+const FORMATS: [(FileKind, Format); 9] = [
+    (FileKind::Json, Format::Json),
+    (FileKind::Csv, Format::Csv),
+    (FileKind::Parquet, Format::Parquet),
+    (FileKind::Xlsx, Format::Xlsx),
+    (FileKind::Html, Format::Html),
+    (FileKind::Pdf, Format::Pdf),
+    (FileKind::Svg, Format::Svg),
+    (FileKind::Png, Format::Png),
+    (FileKind::Markdown, Format::Markdown),
+];
+
 impl Format {
     fn is_picture(self) -> bool {
         matches!(self, Format::Svg | Format::Png)
@@ -44,9 +57,9 @@ impl Format {
 #[derive(Debug)]
 pub(crate) struct Output<'a> {
     format: Format,
-    file: Option<&'a Path>,
-    /// The file is a folder, which gets one file per table.
-    is_folder: bool,
+    file: Option<Claim>,
+    /// A folder in place of a file: it gets one file per table.
+    folder: Option<&'a Path>,
     explain: bool,
     table: Option<&'a str>,
     /// Tables that hold a course over time point by point are left out: a chart shows it.
@@ -58,11 +71,11 @@ pub(crate) struct Output<'a> {
 
 impl<'a> Output<'a> {
     /// For answers that are tables.
-    pub(crate) fn new(args: &'a OutputArgs) -> Result<Output<'a>, Failure> {
-        let output = Output::with_charts(args)?;
-        match output.file {
+    pub(crate) fn new(args: &'a OutputArgs, console: &Console<'_>) -> Result<Output<'a>, Failure> {
+        let output = Output::with_charts(args, console)?;
+        match &output.file {
             Some(file) if output.format.is_picture() => Err(Failure::usage(
-                format!("-o {}: there is no chart of this answer", file.display()),
+                format!("-o {}: there is no chart of this answer", file.path().display()),
                 "use .html or .pdf for its tables; gpuscope plot --list names all charts",
             )),
             _ => Ok(output),
@@ -70,19 +83,21 @@ impl<'a> Output<'a> {
     }
 
     /// For answers that can be drawn, too.
-    pub(crate) fn with_charts(args: &'a OutputArgs) -> Result<Output<'a>, Failure> {
-        let file = args.output.as_deref();
-        let is_folder = file.is_some_and(is_folder);
-        if let Some(file) = file {
-            writable(file, is_folder)?;
+    pub(crate) fn with_charts(args: &'a OutputArgs, console: &Console<'_>) -> Result<Output<'a>, Failure> {
+        let path = args.output.as_deref();
+        let folder = path.filter(|path| is_folder(path));
+        if let Some(path) = path {
+            writable(path, folder.is_some())?;
         }
-        let format = match file {
-            Some(folder) if is_folder && args.json => return Err(no_folder(folder)),
+        let format = match (path, folder) {
+            (_, Some(folder)) if args.json => return Err(no_folder(folder)),
             _ if args.json => Format::Json,
             _ if args.csv => Format::Csv,
-            Some(folder) if is_folder => in_folder(folder),
-            Some(file) => by_extension(file)?,
-            None => Format::Table,
+            (_, Some(folder)) => in_folder(folder),
+            (Some(file), None) => {
+                FileKind::choose(&FORMATS, file).map_err(|kind| unknown(&kind, ", or add --json or --csv"))?
+            }
+            (None, None) => Format::Table,
         };
         if format == Format::Json && args.table.is_some() {
             return Err(Failure::usage(
@@ -90,9 +105,11 @@ impl<'a> Output<'a> {
                 "leave --table out, or use --csv",
             ));
         }
+        let file = path.filter(|_| folder.is_none()).map(|file| console.files.writes("-o", file));
+        let file = file.transpose()?;
         let OutputArgs { explain, color, .. } = *args;
         let table = args.table.as_deref();
-        Ok(Output { format, file, is_folder, explain, table, without_points: false, color, lead: None })
+        Ok(Output { format, file, folder, explain, table, without_points: false, color, lead: None })
     }
 
     /// Whether charts are part of what is written.
@@ -108,11 +125,6 @@ impl<'a> Output<'a> {
     /// For answers that are not about traces.
     pub(crate) fn leading(self, lead: Lead) -> Output<'a> {
         Output { lead: Some(lead), ..self }
-    }
-
-    /// Refuses to write over a file that is an input.
-    pub(crate) fn spare(&self, is_input: impl Fn(&Path) -> bool) -> Result<(), Failure> {
-        self.file.map_or(Ok(()), |file| spare(file, is_input))
     }
 
     pub(crate) fn write<A: Serialize + Tabular>(
@@ -172,18 +184,13 @@ impl<'a> Output<'a> {
         if self.explain {
             tables = vec![columns::explain(&tables)];
         }
-        let Some(path) = self.file else {
+        if let Some(folder) = self.folder {
+            return self.write_folder(folder, &tables, console);
+        }
+        let Some(file) = &self.file else {
             return Ok(self.draw(command, outcome, (&tables, figures), style, &mut console.out)?);
         };
-        if self.is_folder {
-            return self.write_folder(path, &tables);
-        }
-        let write = || {
-            let mut file = BufWriter::new(File::create(path)?);
-            self.draw(command, outcome, (&tables, figures), style, &mut file)?;
-            file.flush()
-        };
-        write().map_err(|source| unwritable(path, source))
+        write_file(file, |file| self.draw(command, outcome, (&tables, figures), style, file))
     }
 
     /// The page of a whole run.
@@ -192,7 +199,7 @@ impl<'a> Output<'a> {
         command: &str,
         outcome: &Outcome<DossierAnswer>,
     ) -> Result<(), Failure> {
-        let Some(path) = self.file else { return Ok(()) };
+        let Some(file) = &self.file else { return Ok(()) };
         let page = Page {
             command,
             inputs: inputs(&outcome.inputs),
@@ -202,34 +209,26 @@ impl<'a> Output<'a> {
             lead: None,
             sentence: None,
         };
-        let write = || {
-            let mut file = BufWriter::new(File::create(path)?);
-            match self.format {
-                Format::Pdf => pdf::write_report(&outcome.answer, &page, &mut file)?,
-                _ => html::write_report(&outcome.answer, &page, &mut file)?,
-            }
-            file.flush()
-        };
-        write().map_err(|source| unwritable(path, source))
+        write_file(file, |file| match self.format {
+            Format::Pdf => pdf::write_report(&outcome.answer, &page, file),
+            _ => html::write_report(&outcome.answer, &page, file),
+        })
     }
 
     /// One file per table.
-    fn write_folder(&self, folder: &Path, tables: &[Table]) -> Result<(), Failure> {
+    fn write_folder(&self, folder: &Path, tables: &[Table], console: &Console<'_>) -> Result<(), Failure> {
         if !folder.is_dir() {
             std::fs::create_dir(folder).map_err(|source| unwritable(folder, source))?;
         }
         let extension = if self.format == Format::Parquet { "parquet" } else { "csv" };
-        for (place, table) in places(tables).into_iter().zip(tables) {
-            let path = folder.join(format!("{place}.{extension}"));
-            let write = || {
-                let mut file = BufWriter::new(File::create(&path)?);
-                match self.format {
-                    Format::Parquet => parquet::write(table, &mut file)?,
-                    _ => csv::write(table, &mut file)?,
-                }
-                file.flush()
-            };
-            write().map_err(|source| unwritable(&path, source))?;
+        let path = |place: String| folder.join(format!("{place}.{extension}"));
+        // All or none: what is refused is refused before anything is written.
+        let files = places(tables).into_iter().map(|place| console.files.writes("-o", &path(place)));
+        for (file, table) in files.collect::<Result<Vec<_>, _>>()?.iter().zip(tables) {
+            write_file(file, |file| match self.format {
+                Format::Parquet => parquet::write(table, file),
+                _ => csv::write(table, file),
+            })?;
         }
         Ok(())
     }
@@ -318,22 +317,20 @@ fn inputs_table(inputs: &[InputInfo]) -> Table {
         .build()
 }
 
-/// Refuses to write over a file that is an input.
-pub(crate) fn spare(file: &Path, is_input: impl Fn(&Path) -> bool) -> Result<(), Failure> {
-    if is_input(file) {
-        return Err(Failure::usage(
-            format!("-o {}: this would write over an input", file.display()),
-            "give another name",
-        ));
-    }
+/// Has a whole file written: until then, what was there stays.
+pub(crate) fn write_file(
+    file: &Claim,
+    content: impl FnOnce(&mut NewFile) -> io::Result<()>,
+) -> Result<(), Failure> {
+    file.write(content).map_err(|source| unwritable(file.path(), source))?;
     Ok(())
 }
 
-pub(crate) fn unwritable(path: &Path, source: io::Error) -> Failure {
+fn unwritable(path: &Path, source: io::Error) -> Failure {
     Failure::Unwritable { path: path.display().to_string(), source }
 }
 
-fn is_folder(path: &Path) -> bool {
+pub(crate) fn is_folder(path: &Path) -> bool {
     path.is_dir() || path.as_os_str().to_string_lossy().ends_with('/')
 }
 
@@ -365,25 +362,10 @@ fn no_folder(folder: &Path) -> Failure {
 
 /// What a folder gets.
 fn in_folder(folder: &Path) -> Format {
-    let is_parquet = folder.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("parquet"));
-    if is_parquet { Format::Parquet } else { Format::Csv }
+    if FileKind::Parquet.is_of(folder) { Format::Parquet } else { Format::Csv }
 }
 
-fn by_extension(file: &Path) -> Result<Format, Failure> {
-    let extension = file.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    match extension.as_deref() {
-        Some("json") => Ok(Format::Json),
-        Some("csv") => Ok(Format::Csv),
-        Some("html" | "htm") => Ok(Format::Html),
-        Some("md") => Ok(Format::Markdown),
-        Some("parquet") => Ok(Format::Parquet),
-        Some("pdf") => Ok(Format::Pdf),
-        Some("xlsx") => Ok(Format::Xlsx),
-        Some("svg") => Ok(Format::Svg),
-        Some("png") => Ok(Format::Png),
-        _ => Err(Failure::usage(
-            format!("-o {}: the extension says no format that can be written", file.display()),
-            "use .json, .csv, .parquet, .xlsx, .html, .pdf, .svg, .png or .md, or add --json or --csv",
-        )),
-    }
+/// An ending that says nothing, and those that would do.
+pub(crate) fn unknown(kind: &UnknownKind, or_else: &str) -> Failure {
+    Failure::usage(kind.to_string(), &format!("use {}{or_else}", kind.endings()))
 }

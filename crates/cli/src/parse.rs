@@ -1,5 +1,9 @@
 //! Values of flags: steps, times and sizes as people write them.
 
+use std::ffi::OsStr;
+
+use clap::builder::{NonEmptyStringValueParser, TypedValueParser};
+
 use crate::args::Against;
 
 /// `42` or `41..43`, both ends in.
@@ -28,6 +32,26 @@ pub(crate) fn time(text: &str) -> Result<i64, String> {
     let units = [("ns", 1), ("us", 1_000), ("µs", 1_000), ("ms", 1_000_000), ("s", 1_000_000_000)];
     scaled(text, &units)
         .ok_or_else(|| format!("expected nanoseconds or a time such as 20ms or 1.5s, found `{text}`"))
+}
+
+/// A trace on the command line: any name that a file may have, text or not.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TraceName;
+
+impl TypedValueParser for TraceName {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        match value.to_str() {
+            Some(_) => NonEmptyStringValueParser::new().parse_ref(command, argument, value),
+            None => Ok(gpuscope_job::text_of(value)),
+        }
+    }
 }
 
 /// Bytes, or a number with a unit: `4096`, `20MB`, `1.5GiB`, `8G`.

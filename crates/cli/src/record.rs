@@ -7,6 +7,11 @@ use std::process::{Command, Stdio};
 
 use crate::exit::Exit;
 
+/// Python looks for modules in the current folder first, where a `gpuscope` may be anybody's. In that folder's place comes
+/// what holds no modules; the program that is run gets its own folder there, as ever.
+const NOT_FROM_HERE: &str =
+    "import sys\nif not getattr(sys.flags, 'safe_path', False): sys.path[0] = sys.executable\n";
+
 /// Commands that can both read and record.
 const COMMANDS: [&str; 3] = ["profile", "memory", "compile"];
 
@@ -48,7 +53,8 @@ pub(crate) fn run(arguments: &[OsString], err: &mut dyn Write) -> Exit {
     } else {
         ("gpuscope.profiling", arguments)
     };
-    let status = Command::new(&python).args(["-m", module]).args(arguments).status();
+    let launch = format!("{NOT_FROM_HERE}import runpy\nrunpy.run_module('{module}', run_name='__main__')");
+    let status = Command::new(&python).args(["-c", &launch]).args(arguments).status();
     match status {
         // A program that a signal ended has no code: shells say 128 and its number.
         Ok(status) => Exit(status.code().map_or(130, |code| code as u8)),
@@ -62,9 +68,13 @@ fn is_bench_run(arguments: &[OsString]) -> bool {
 }
 
 fn has_package(python: &OsStr) -> std::io::Result<bool> {
-    let probe = "import importlib.util, sys; sys.exit(importlib.util.find_spec('gpuscope') is None)";
+    let find = "import importlib.util\nsys.exit(importlib.util.find_spec('gpuscope') is None)";
     let mut command = Command::new(python);
-    command.args(["-c", probe]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command
+        .args(["-c", &format!("{NOT_FROM_HERE}{find}")])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
     Ok(command.status()?.success())
 }
 

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use clap::Parser;
 use gpuscope_figure::Figure;
+use gpuscope_files::Files;
 use gpuscope_job::{InputInfo, JobOptions, Run};
 use gpuscope_table::Table;
 use gpuscope_trace::Quality;
@@ -44,7 +45,8 @@ impl OpenRun {
         let cli = Cli::try_parse_from(words).map_err(|error| Refusal::misread(&error))?;
         let Command::Info(asked) = cli.command else { unreachable!("the command is given above") };
         let mut nowhere = std::io::sink();
-        let console = Console { out: &mut nowhere, terminal: Terminal::none(), session: None };
+        let console =
+            Console { out: &mut nowhere, terminal: Terminal::none(), files: Files::default(), session: None };
         let options = commands::options(&asked, &console).map_err(|failure| Refusal::of(&failure))?;
         let run =
             Run::open_with(&asked.traces, options, stdin).map_err(|error| Refusal::of(&error.into()))?;
@@ -145,7 +147,7 @@ pub fn ask(
     let cli = Cli::try_parse_from(words).map_err(|error| Refusal::misread(&error))?;
     let mut text = Vec::new();
     let session = Session { runs, stop: Arc::clone(stop), wanted, answered: Answered::default() };
-    let mut console = Console { out: &mut text, terminal, session: Some(session) };
+    let mut console = Console { out: &mut text, terminal, files: Files::default(), session: Some(session) };
     let exit = commands::run(cli.command, &mut console).map_err(|failure| Refusal::of(&failure))?;
     let answered = console.session.map(|session| session.answered).unwrap_or_default();
     Ok(Answered { exit: exit.0, text, ..answered })

@@ -1,5 +1,7 @@
 //! Compression, recognised by the first bytes.
 
+mod members;
+
 use std::io::{self, BufRead, BufReader, Read};
 
 /// The container a text came in.
@@ -42,14 +44,14 @@ impl<R: Read> Compressed<R> {
         Ok(match self.compression {
             Compression::None => Box::new(self.input),
             Compression::Gzip => gzip(self.input),
-            Compression::Zstd => Box::new(zstd::stream::read::Decoder::with_buffer(self.input)?),
+            Compression::Zstd => Box::new(members::Zstd::new(Box::new(self.input))?),
         })
     }
 }
 
 #[cfg(not(feature = "isal"))]
 fn gzip<'r>(input: impl BufRead + 'r) -> Box<dyn Read + 'r> {
-    Box::new(flate2::bufread::MultiGzDecoder::new(input))
+    Box::new(members::Gzip::new(Box::new(input)))
 }
 
 /// ISA-L inflates about twice as fast on x86-64; it needs an assembler to build.

@@ -41,12 +41,14 @@ pub struct ReadOptions {
     pub pipelined: bool,
     /// Bytes of text taken in at a time.
     pub chunk_bytes: usize,
+    /// Bytes of memory that what is read may take.
+    pub memory: u64,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
         // Small enough for the second-level cache, large enough that handing over a chunk costs nothing.
-        ReadOptions { pipelined: false, chunk_bytes: 512 << 10 }
+        ReadOptions { pipelined: false, chunk_bytes: 512 << 10, memory: u64::MAX }
     }
 }
 
@@ -57,6 +59,9 @@ pub enum ReadError {
     /// The bytes are no trace: what was expected, and at which byte of the decompressed text.
     #[error("at byte {offset}: {expected}")]
     NotATrace { offset: u64, expected: String },
+    /// More events than there is memory for.
+    #[error("its events take more than {} of memory; {events} were read up to there", size(*.limit))]
+    TooLarge { limit: u64, events: u64 },
     /// The text holds no record of torch.compile's log.
     #[error(
         "expected a record of a TORCH_TRACE log, a line such as `V0401 12:34:56.123456 4242 torch/x.py:7] {{…}}`"
@@ -66,10 +71,37 @@ pub enum ReadError {
 
 /// Reads one trace; compression and format are recognised by content.
 pub fn read(input: impl Read + Send, options: ReadOptions) -> Result<Loaded, ReadError> {
-    let mut reader = Reader::default();
-    let poured = pour(input, options, &mut reader)?;
-    let Parsed { trace, format } = reader.finish(&poured)?;
+    let mut bounded = Bounded { reader: Reader::default(), memory: options.memory };
+    let poured = pour(input, options, &mut bounded)?;
+    let Parsed { trace, format } = bounded.reader.finish(&poured)?;
     Ok(Loaded { trace, format, compression: poured.compression, text_bytes: poured.text_bytes })
+}
+
+fn size(bytes: u64) -> String {
+    match bytes {
+        0..1_000_000_000 => format!("{} MB", bytes / 1_000_000),
+        _ => format!("{:.1} GB", bytes as f64 / 1e9),
+    }
+}
+
+/// A reader that may take so much memory and no more. A few bytes of an archive can become any number of events.
+struct Bounded {
+    reader: Reader,
+    memory: u64,
+}
+
+impl Pour for Bounded {
+    type Error = ReadError;
+
+    fn feed(&mut self, buffer: &[u8], from: usize, to: usize, last: bool) -> Result<usize, ReadError> {
+        let whole_to = self.reader.feed(buffer, from, to, last)?;
+        match &self.reader {
+            Reader::Trace(document) if document.heap_bytes() > self.memory => {
+                Err(ReadError::TooLarge { limit: self.memory, events: document.elements() })
+            }
+            _ => Ok(whole_to),
+        }
+    }
 }
 
 /// What a text turned out to be, once some of it was seen.
@@ -105,12 +137,12 @@ impl Pour for Reader {
 
 impl Reader {
     fn finish(self, poured: &Poured) -> Result<Parsed, ReadError> {
-        let broken = poured.broken.as_deref();
+        let broken = poured.broken.as_ref();
         match self {
             Reader::NothingSeen => Document::default().finish(poured.left, broken),
             Reader::Trace(document) => document.finish(poured.left, broken),
             Reader::MemoryTimeline(timeline) => {
-                let trace = timeline.finish(poured.text_bytes, broken)?;
+                let trace = timeline.finish(poured.text_bytes, broken.map(|broken| broken.why.as_str()))?;
                 Ok(Parsed { trace, format: memory_timeline::FORMAT })
             }
         }
@@ -133,7 +165,24 @@ pub(crate) struct Poured {
     /// Bytes at the end that were part of something unfinished.
     left: usize,
     /// Why the text broke off, if it did.
-    broken: Option<String>,
+    broken: Option<Broken>,
+}
+
+/// Why a text could not be read to its end.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    pub(crate) why: String,
+    /// It is not merely cut off: what came before may be wrong, too.
+    pub(crate) is_corrupt: bool,
+}
+
+impl Broken {
+    fn new(error: &io::Error) -> Broken {
+        use io::ErrorKind::{InvalidData, InvalidInput};
+        let why = error.to_string();
+        let is_corrupt = matches!(error.kind(), InvalidData | InvalidInput) || why.contains("checksum");
+        Broken { why, is_corrupt }
+    }
 }
 
 /// Decompresses a text and feeds it chunk by chunk.
@@ -163,7 +212,7 @@ fn pour_chunks<P: Pour>(chunks: &mut dyn Chunks, into: &mut P) -> Result<Poured,
         let (mut chunk, broken) = match chunks.next(used.take()) {
             Ok(chunk) => (chunk, None),
             Err(error) if text_bytes == 0 => return Err(error.into()),
-            Err(error) => (Chunk::default(), Some(error.to_string())),
+            Err(error) => (Chunk::default(), Some(Broken::new(&error))),
         };
         let last = chunk.is_empty();
         text_bytes += chunk.text().len() as u64;

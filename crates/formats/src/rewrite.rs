@@ -5,18 +5,25 @@
 //! keeps for its rows (`Trace::element`), so that an analysis can say which ones to mark or leave out. Whatever no
 //! editor touches is copied byte for byte, white space and entries beside the events included. Damaged places,
 //! which the reader passes over, are left out, and a text that breaks off is closed after its last whole element.
+//! What comes out is JSON to the letter, also where what was read is not ([`sound`]).
 
+mod check;
 mod element;
 mod events;
 mod members;
+mod sound;
 mod target;
 
 use std::io::{self, Read, Write};
 
 pub use element::{Element, Overlay};
 pub use events::{FlowEnd, NewEvent, quoted};
-pub use members::{Member, members, string_of, unquoted};
-pub use target::{Target, compression_of};
+pub use members::{Member, items, members, string_of, unquoted};
+pub use sound::DEEPEST;
+pub use target::Target;
+
+pub(crate) use check::is_white;
+pub(crate) use sound::{lead, sound};
 
 use crate::chrome::Copier;
 use crate::{ReadError, ReadOptions, pour};
@@ -28,6 +35,11 @@ pub trait Editor {
 
     /// One entry beside the events; a new value (as JSON text), or `None` to keep the one that is there.
     fn entry(&mut self, _key: &str, _value: &[u8]) -> Option<String> {
+        None
+    }
+
+    /// Another name for an entry beside the events, or `None` to keep the one it has.
+    fn key(&mut self, _key: &str) -> Option<String> {
         None
     }
 
@@ -49,6 +61,10 @@ impl<E: Editor + ?Sized> Editor for &mut E {
 
     fn entry(&mut self, key: &str, value: &[u8]) -> Option<String> {
         (**self).entry(key, value)
+    }
+
+    fn key(&mut self, key: &str) -> Option<String> {
+        (**self).key(key)
     }
 
     fn append(&mut self, add: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
@@ -75,6 +91,14 @@ impl<E: Editor + ?Sized> Editor for Vec<Box<E>> {
         changed
     }
 
+    fn key(&mut self, key: &str) -> Option<String> {
+        let mut changed: Option<String> = None;
+        for editor in self {
+            changed = editor.key(changed.as_deref().unwrap_or(key)).or(changed);
+        }
+        changed
+    }
+
     fn append(&mut self, add: &mut dyn FnMut(&str) -> io::Result<()>) -> io::Result<()> {
         self.iter_mut().try_for_each(|editor| editor.append(add))
     }
@@ -91,10 +115,16 @@ pub struct Rewritten {
     pub text_bytes: u64,
     /// The text broke off.
     pub truncated: bool,
+    /// Its file is damaged, so that what was read may be wrong: why, in words.
+    pub corrupt: Option<String>,
     /// Damaged places in the event array that were left out.
     pub damaged: u64,
     /// Entries beside the events whose value was too long to hold (64 MB) and is now `null`.
     pub emptied: Vec<String>,
+    /// Values that were nested deeper than [`DEEPEST`] and are now `null`.
+    pub too_deep: u64,
+    /// Elements and entries that were no JSON to the letter, and are now.
+    pub mended: u64,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -120,5 +150,8 @@ pub fn rewrite(
 ) -> Result<Rewritten, RewriteError> {
     let mut copier = Copier::new(output, editor);
     let poured = pour(input, options, &mut copier)?;
-    Ok(Rewritten { text_bytes: poured.text_bytes, ..copier.finish()? })
+    let done = copier.finish()?;
+    let corrupt = poured.broken.filter(|broken| !done.truncated || broken.is_corrupt);
+    let corrupt = corrupt.map(|broken| crate::chrome::corrupt(&broken.why));
+    Ok(Rewritten { text_bytes: poured.text_bytes, corrupt, ..done })
 }

@@ -190,8 +190,12 @@ impl Strict {
                 }
             }
         }
-        self.saw_event |= phase.is_some();
-        self.builder.push(&record);
+        if phase.is_some() {
+            self.saw_event = true;
+            self.builder.push(&record);
+        } else {
+            self.builder.skip_element_of(record.tag);
+        }
         Some(())
     }
 

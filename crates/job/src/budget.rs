@@ -22,7 +22,8 @@ impl Budget {
         Budget { limit, used: Mutex::new(0), freed: Condvar::new() }
     }
 
-    /// Waits until the bytes fit. One reader may always go on, however large its trace.
+    /// Waits until the bytes fit. One reader may always go on, however large its trace is thought to be: if it turns
+    /// out to be larger than the limit, reading ends.
     pub(crate) fn take(&self, bytes: u64) -> Share<'_> {
         let used = self.lock();
         let full = |used: &mut u64| *used > 0 && used.saturating_add(bytes) > self.limit;

@@ -38,9 +38,9 @@ impl CompileLogs {
         }
     }
 
-    /// Whether a file is one of the inputs: not to be written over.
-    pub fn reads(&self, file: &Path) -> bool {
-        source::reads(&self.sources, file)
+    /// The files that are read, archives for what is in them: not to be written over.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        source::files(&self.sources)
     }
 
     /// Reads the logs one after the other, and says what was compiled.

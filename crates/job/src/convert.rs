@@ -11,9 +11,10 @@ mod patterns;
 use std::io::Write;
 
 use gpuscope_analysis::{CriticalPath, Patterns};
+use gpuscope_files::Files;
 use gpuscope_formats::ReadOptions;
 use gpuscope_formats::anonymize::Anonymizer;
-use gpuscope_formats::rewrite::{Editor, Element, Overlay, RewriteError, Rewritten, rewrite};
+use gpuscope_formats::rewrite::{DEEPEST, Editor, Element, Overlay, RewriteError, Rewritten, rewrite};
 use gpuscope_table::{Table, Tabular, Unit};
 use gpuscope_trace::{Bitmap, Code, Phase, Quality, View, kept_elements};
 use serde::Serialize;
@@ -98,11 +99,12 @@ struct Plan {
     overlays: Vec<Overlay>,
 }
 
-/// Copies each rank's trace to where it is to go.
+/// Copies each rank's trace to where it is to go, unless that is one of the `files` that are read.
 pub fn convert(
     run: &Run,
     conversion: &Conversion,
     destination: &mut Destination<'_>,
+    files: &Files,
 ) -> Result<Outcome<ConvertAnswer>, Error> {
     let lone = run.lone_input().filter(|_| !conversion.needs_columns());
     let unread = lone.is_some();
@@ -110,10 +112,10 @@ pub fn convert(
         Some(input) => Outcome { inputs: vec![input], quality: Vec::new(), answer: vec![Plan::default()] },
         None => run.each(|rank, view| conversion.plan(rank, view))?,
     };
-    let targets = destination.targets(run, &inputs)?;
+    let targets = destination.targets(run, &inputs, files)?;
     // One for all files, so that a name has the same replacement in each.
     let mut anonymizer = conversion.anonymize.then(Anonymizer::default);
-    let mut files = Vec::new();
+    let mut written = Vec::new();
     for ((input, plan), target) in inputs.iter_mut().zip(plans).zip(targets) {
         let mut editors: Vec<Box<dyn Editor + '_>> = Vec::new();
         if let Some(kept) = plan.kept {
@@ -133,7 +135,14 @@ pub fn convert(
         }
         let message = |key: &String| format!("{key}: more than 64 MB long, and not in the output");
         quality.extend(done.emptied.iter().map(|key| Quality::new(Code::TruncatedLists, 1, message(key))));
-        files.push(Converted {
+        if done.too_deep > 0 {
+            let message = format!(
+                "{}: {} values nested more than {DEEPEST} deep are null in the output",
+                input.path, done.too_deep
+            );
+            quality.push(Quality::new(Code::TruncatedLists, done.too_deep, message).of_rank(input.rank));
+        }
+        written.push(Converted {
             path: target.display().to_owned(),
             rank: input.rank,
             events_read: done.elements,
@@ -142,7 +151,7 @@ pub fn convert(
             size_bytes: bytes,
         });
     }
-    Ok(Outcome { inputs, quality, answer: ConvertAnswer { files } })
+    Ok(Outcome { inputs, quality, answer: ConvertAnswer { files: written } })
 }
 
 impl Conversion {
@@ -182,7 +191,8 @@ fn damage(done: &Rewritten) -> impl Iterator<Item = Quality> {
         let message = format!("{} damaged places in the event array were left out", done.damaged);
         Quality::new(Code::MalformedEvents, done.damaged, message)
     });
-    truncated.into_iter().chain(damaged)
+    let corrupt = done.corrupt.as_ref().map(|message| Quality::new(Code::Corrupt, 1, message.clone()));
+    truncated.into_iter().chain(damaged).chain(corrupt)
 }
 
 /// Keeps some elements, and all metadata.

@@ -14,6 +14,9 @@ pub enum Error {
     NotATrace { path: String, source: ReadError },
 
     #[error("{path}: {source}")]
+    TooLarge { path: String, source: ReadError },
+
+    #[error("{path}: {source}")]
     NotALog { path: String, source: ReadError },
 
     #[error("{path}: expected {expected}")]
@@ -53,8 +56,8 @@ pub enum Error {
     #[error("{path}: cannot be written: {}", plain(.source))]
     Unwritable { path: String, source: io::Error },
 
-    #[error("{path}: this would write over an input")]
-    OverInput { path: String },
+    #[error(transparent)]
+    Clash(#[from] gpuscope_files::Clash),
 
     #[error("{path}: the inputs are in this folder, and the next reading would take both")]
     AmongInputs { path: String },
@@ -76,6 +79,7 @@ impl Error {
         match source {
             ReadError::Io(source) => Error::io(path, source),
             source @ ReadError::NotATrace { .. } => Error::NotATrace { path: path.to_owned(), source },
+            source @ ReadError::TooLarge { .. } => Error::TooLarge { path: path.to_owned(), source },
             source @ ReadError::NotALog => Error::NotALog { path: path.to_owned(), source },
         }
     }
@@ -89,7 +93,7 @@ impl Error {
                 | Error::RankRegex { .. }
                 | Error::NoSuchCapture { .. }
                 | Error::Unwritable { .. }
-                | Error::OverInput { .. }
+                | Error::Clash(_)
                 | Error::AmongInputs { .. }
                 | Error::SeveralRanks { .. }
         )
@@ -107,7 +111,10 @@ impl Error {
             | Error::NoSuchCapture { .. }
             | Error::Unwritable { .. }
             | Error::Stopped => None,
-            Error::OverInput { .. } => Some("give another name"),
+            Error::Clash(_) => Some("give another name"),
+            Error::TooLarge { .. } => Some(
+                "--memory allows more, such as --memory 32G; what is that large may also be no trace at all",
+            ),
             Error::AmongInputs { .. } => Some("give a folder of its own: -o converted/"),
             Error::SeveralRanks { .. } => Some("give a folder (-o converted/), or one rank (--rank 0)"),
             Error::NotATrace { .. } | Error::Archive { .. } => Some(

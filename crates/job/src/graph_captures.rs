@@ -5,14 +5,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::natural;
+use crate::path_text::{path_of, text_of};
 
 /// Files that may be traces of a capture, by their name or that of their folder: in the folders that are given, and
 /// where the files lie that are. What they are is for their content to tell.
 pub fn graph_captures_beside(inputs: &[String]) -> Vec<String> {
     let mut folders = BTreeSet::new();
-    for input in inputs.iter().map(Path::new) {
+    for input in inputs.iter().map(|input| path_of(input)) {
         if input.is_dir() {
-            folders.insert(input.to_owned());
+            folders.insert(input.into_owned());
         } else if input.is_file() {
             let folder = input.parent().filter(|folder| !folder.as_os_str().is_empty());
             folders.insert(folder.unwrap_or(Path::new(".")).to_owned());
@@ -30,10 +31,10 @@ pub fn graph_captures_beside(inputs: &[String]) -> Vec<String> {
         }
     }
     let is_trace = |path: &PathBuf| name(path).contains(".json");
-    let given = |path: &PathBuf| inputs.iter().any(|input| Path::new(input) == path);
+    let given = |path: &PathBuf| inputs.iter().any(|input| path_of(input) == *path);
     found.retain(|path| is_trace(path) && !given(path));
     let shown = |path: &PathBuf| {
-        let path = path.to_string_lossy();
+        let path = text_of(path.as_os_str());
         path.strip_prefix("./").unwrap_or(&path).to_owned()
     };
     let mut found: Vec<String> = found.iter().map(shown).collect();

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::archive::{self, Members};
 use crate::error::Error;
 use crate::natural;
+use crate::path_text::path_of;
 use crate::source::{Content, Head, Source, Stored};
 
 /// Standard input up to this size stays in memory.
@@ -35,12 +36,12 @@ pub(crate) fn find_wanted(arguments: &[String], stdin: &mut dyn Read, wanted: Wa
     for argument in arguments {
         if argument == "-" {
             found.add(from_stdin(stdin, wanted));
-        } else if Path::new(argument).is_dir() {
-            found.add_folder(argument, wanted);
-        } else if !Path::new(argument).exists() && argument.contains(['*', '?', '[']) {
+        } else if path_of(argument).is_dir() {
+            found.add_folder(&path_of(argument), wanted);
+        } else if !path_of(argument).exists() && argument.contains(['*', '?', '[']) {
             found.add_glob(argument, wanted);
         } else {
-            found.add(from_file(Path::new(argument), false, wanted));
+            found.add(from_file(&path_of(argument), false, wanted));
         }
     }
     found
@@ -57,13 +58,14 @@ impl Found {
         }
     }
 
-    fn add_folder(&mut self, folder: &str, wanted: Wanted) {
+    fn add_folder(&mut self, folder: &Path, wanted: Wanted) {
+        let shown = folder.to_string_lossy();
         if let Err(source) = fs::read_dir(folder) {
-            return self.failures.push(Error::io(folder, source));
+            return self.failures.push(Error::io(&shown, source));
         }
         let mut files = Vec::new();
-        Visited::default().walk(Path::new(folder), &mut files);
-        self.add_discovered(folder, files, wanted);
+        Visited::default().walk(folder, &mut files, &mut self.failures);
+        self.add_discovered(&shown, files, wanted);
     }
 
     fn add_glob(&mut self, pattern: &str, wanted: Wanted) {
@@ -76,8 +78,15 @@ impl Found {
                 return self.failures.push(Error::Pattern { pattern: pattern.to_owned(), reason });
             }
         };
-        for path in paths.filter_map(Result::ok) {
-            if path.is_dir() { folders.walk(&path, &mut files) } else { push_file(path, &mut files) }
+        for path in paths {
+            match path {
+                Ok(path) if path.is_dir() => folders.walk(&path, &mut files, &mut self.failures),
+                Ok(path) => push_file(path, &mut files),
+                Err(error) => {
+                    let shown = error.path().to_string_lossy().into_owned();
+                    self.failures.push(Error::io(&shown, error.into()));
+                }
+            }
         }
         if files.is_empty() {
             return self.failures.push(Error::NoMatch { pattern: pattern.to_owned() });
@@ -209,14 +218,23 @@ fn push_file(path: PathBuf, files: &mut Vec<PathBuf>) {
 struct Visited(HashSet<PathBuf>);
 
 impl Visited {
-    fn walk(&mut self, folder: &Path, files: &mut Vec<PathBuf>) {
+    fn walk(&mut self, folder: &Path, files: &mut Vec<PathBuf>, failures: &mut Vec<Error>) {
         let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
         if !self.0.insert(real) {
             return;
         }
-        let Ok(entries) = fs::read_dir(folder) else { return };
+        let unreadable = |source| Error::io(&folder.to_string_lossy(), source);
+        let entries = match fs::read_dir(folder) {
+            Ok(entries) => entries,
+            // What is in there is not known, and may be ranks of the run.
+            Err(error) => return failures.push(unreadable(error)),
+        };
         let mut links = Vec::new();
-        for entry in entries.filter_map(Result::ok) {
+        for entry in entries {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => return failures.push(unreadable(error)),
+            };
             if entry.file_name().to_string_lossy().starts_with('.') {
                 continue;
             }
@@ -224,12 +242,12 @@ impl Visited {
             match (path.is_dir(), path.is_symlink()) {
                 // Links last, so that a folder is found under its own name first.
                 (true, true) => links.push(path),
-                (true, false) => self.walk(&path, files),
+                (true, false) => self.walk(&path, files, failures),
                 (false, _) => push_file(path, files),
             }
         }
         for link in links {
-            self.walk(&link, files);
+            self.walk(&link, files, failures);
         }
     }
 }
@@ -265,6 +283,13 @@ mod tests {
         assert!(find_in(folder.path()).failures[0].to_string().ends_with("found no file"));
         fs::write(folder.path().join("notes.txt"), "text").unwrap();
         assert!(find_in(folder.path()).failures[0].to_string().ends_with("1 file, which is none"));
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_read_is_named() {
+        let (mut files, mut failures) = (Vec::new(), Vec::new());
+        Visited::default().walk(Path::new("/nowhere/ranks"), &mut files, &mut failures);
+        assert_eq!(failures[0].to_string(), "/nowhere/ranks: no such file or folder");
     }
 
     #[cfg(unix)]

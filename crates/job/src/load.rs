@@ -48,6 +48,7 @@ pub(crate) fn all<T: Send>(
     // A lone file gets the second core for decompression; many files keep all cores busy by themselves.
     let options = ReadOptions {
         pipelined: reading.threads > 1 && is_lone_and_large(&sources),
+        memory: reading.memory.max(LEAST),
         ..ReadOptions::default()
     };
     let one = |i: usize| {
@@ -89,6 +90,9 @@ pub(crate) fn all<T: Send>(
     });
     results.into_inner().unwrap_or_else(PoisonError::into_inner).into_iter().flatten().collect()
 }
+
+/// One trace may take this much however little is allowed: reading takes about as much by itself.
+const LEAST: u64 = 64 << 20;
 
 /// Below this a trace is read in a few hundredths of a second: handing its text from one core to another costs more than a
 /// second thread saves.

@@ -163,9 +163,9 @@ impl Run {
         self.sources.len()
     }
 
-    /// Whether a file is one of the inputs, or an archive that holds one: not to be written over.
-    pub fn reads(&self, file: &Path) -> bool {
-        source::reads(&self.sources, file)
+    /// The files that are read, archives for what is in them: not to be written over.
+    pub fn files(&self) -> impl Iterator<Item = &Path> {
+        source::files(&self.sources)
     }
 
     /// Puts a question to every rank and merges the answers.

@@ -81,10 +81,9 @@ impl Head {
     }
 }
 
-/// Whether a file is one of the sources, or an archive that holds one.
-pub(crate) fn reads(sources: &[Source], file: &Path) -> bool {
-    let Ok(file) = file.canonicalize() else { return false };
-    sources.iter().any(|source| source.is_stored_in(&file))
+/// The files that the sources are, or the archives that hold them.
+pub(crate) fn files(sources: &[Source]) -> impl Iterator<Item = &Path> {
+    sources.iter().filter_map(Source::file)
 }
 
 fn wrapping_of(raw: &[u8]) -> Wrapping {
@@ -119,6 +118,15 @@ impl Stored {
         })
     }
 
+    /// The same, to be read from several places at once.
+    pub(crate) fn share(&self) -> io::Result<Places> {
+        Ok(match self {
+            Stored::File(path) => Places::File(Shared::new(Arc::new(open_file(path)?))?),
+            Stored::Memory(bytes) => Places::Memory(Cursor::new(Arc::clone(bytes))),
+            Stored::Spooled(file) => Places::File(Shared::new(Arc::clone(file))?),
+        })
+    }
+
     pub(crate) fn bytes(&self) -> io::Result<u64> {
         match self {
             Stored::File(path) => Ok(std::fs::metadata(path)?.len()),
@@ -136,8 +144,44 @@ fn open_file(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// A place in bytes that others read, too.
+#[derive(Clone, Debug)]
+pub(crate) enum Places {
+    File(Shared),
+    Memory(Cursor<Arc<[u8]>>),
+}
+
+impl Read for Places {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Places::File(file) => file.read(buffer),
+            Places::Memory(bytes) => bytes.read(buffer),
+        }
+    }
+}
+
+impl Seek for Places {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        match self {
+            Places::File(file) => file.seek(to),
+            Places::Memory(bytes) => bytes.seek(to),
+        }
+    }
+}
+
+/// A zip archive whose list of members has been read; a copy is cheap, and reads by itself.
+#[derive(Clone)]
+pub(crate) struct Zip(pub(crate) zip::ZipArchive<Places>);
+
+impl std::fmt::Debug for Zip {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Zip({} members)", self.0.len())
+    }
+}
+
 /// One file read from several places at once, each with a position of its own.
-struct Shared {
+#[derive(Clone, Debug)]
+pub(crate) struct Shared {
     file: Arc<File>,
     at: u64,
     length: u64,
@@ -185,9 +229,10 @@ pub(crate) enum Content {
         offset: u64,
         length: u64,
     },
-    /// A member of a zip archive.
+    /// A member of a zip archive, whose list of members was read once for all of them.
     Zipped {
         archive: Stored,
+        members: Zip,
         index: usize,
     },
 }
@@ -216,22 +261,22 @@ impl Source {
                 input.seek(SeekFrom::Start(*offset))?;
                 Ok(read(&mut input.take(*length)))
             }
-            Content::Zipped { archive, index } => {
-                let mut archive = zip::ZipArchive::new(archive.open()?).map_err(io::Error::other)?;
-                let mut member = archive.by_index(*index).map_err(io::Error::other)?;
+            Content::Zipped { members, index, .. } => {
+                let mut members = members.0.clone();
+                let mut member = members.by_index(*index).map_err(io::Error::other)?;
                 Ok(read(&mut member))
             }
         }
     }
 
-    /// Whether this file, by its canonical path, holds the bytes.
-    pub(crate) fn is_stored_in(&self, file: &Path) -> bool {
+    /// The file that holds the bytes, if one does.
+    fn file(&self) -> Option<&Path> {
         let (Content::Whole(stored)
         | Content::Part { archive: stored, .. }
         | Content::Zipped { archive: stored, .. }) = &self.content;
         match stored {
-            Stored::File(path) => path.canonicalize().is_ok_and(|path| path == file),
-            Stored::Memory(_) | Stored::Spooled(_) => false,
+            Stored::File(path) => Some(path),
+            Stored::Memory(_) | Stored::Spooled(_) => None,
         }
     }
 

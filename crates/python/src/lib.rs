@@ -6,6 +6,7 @@ mod answer;
 mod arrow;
 mod errors;
 mod events;
+mod files;
 mod measured;
 mod program;
 mod traces;
@@ -19,6 +20,8 @@ mod _native {
     use super::answer::{Answered, Chart};
     #[pymodule_export]
     use super::arrow::Table;
+    #[pymodule_export]
+    use super::files::NewFile;
     #[pymodule_export]
     use super::measured::summarize;
     #[pymodule_export]

@@ -21,6 +21,7 @@ pub(crate) fn main(py: Python<'_>, arguments: Option<Vec<OsString>>) -> PyResult
     // Ctrl-C ends the program, as it does for one that is not written in Python. Only its main thread may say so.
     let signal = py.import("signal")?;
     let _ = signal.call_method1("signal", (signal.getattr("SIGINT")?, signal.getattr("SIG_DFL")?));
+    gpuscope_files::discard_on_signals();
     let words = std::iter::once(OsString::from("gpuscope")).chain(arguments);
     let words: Vec<OsString> = words.collect();
     let exit = py.detach(|| {

@@ -130,8 +130,8 @@ fn inputs(page: &Page<'_>, out: &mut impl Write) -> io::Result<()> {
     out.write_all(b"</tbody></table></div>\n")
 }
 
-/// Names come from traces, and a trace may come from anywhere.
-pub(crate) fn escaped(text: &str) -> String {
+/// Names come from traces, and a trace may come from anywhere. XML, which SVG is, has no way to write some characters.
+pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -140,6 +140,8 @@ pub(crate) fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
+            '\n' | '\r' | '\t' => escaped.push(c),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
             c => escaped.push(c),
         }
     }

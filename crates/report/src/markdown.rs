@@ -32,10 +32,10 @@ pub fn write(page: &Page<'_>, mut out: impl Write) -> io::Result<()> {
     Ok(())
 }
 
-/// So that a name is shown and not understood.
+/// So that a name is shown and not understood, nor steers the terminal that shows the file.
 pub fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in text::one_line(text).chars() {
         match c {
             '|' | '\\' | '`' | '*' | '_' | '[' | ']' | '#' => escaped.extend(['\\', c]),
             '<' => escaped.push_str("&lt;"),

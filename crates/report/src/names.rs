@@ -1,24 +1,8 @@
 //! Kernel names in little room: what all C++ kernels share goes first, then what tells them apart least.
 
-use crate::text;
+use gpuscope_trace::brief;
 
-/// Words that most names of `PyTorch`'s own kernels have in common, and what is left of them.
-const COMMON: [(&str, &str); 14] = [
-    ("(anonymous namespace)::", ""),
-    ("<unnamed>::", ""),
-    ("at::native::", ""),
-    ("pytorch_flash::", ""),
-    ("std::", ""),
-    ("c10::", ""),
-    ("vectorized_elementwise_kernel<4, ", "elementwise<"),
-    ("vectorized_elementwise_kernel<8, ", "elementwise<"),
-    ("unrolled_elementwise_kernel<", "elementwise<"),
-    ("elementwise_kernel<128, 4, ", "elementwise<"),
-    ("elementwise_kernel<128, 2, ", "elementwise<"),
-    ("gpu_kernel_impl_nocast<", ""),
-    ("gpu_kernel_impl<", ""),
-    ("cutlass::Kernel2<", ""),
-];
+use crate::text;
 
 /// The name itself if there is room for it, else without its return type, its parameters and what is common,
 /// else cut: at the end if it has template arguments, of which the first say most, else in the middle.
@@ -90,35 +74,6 @@ pub(crate) fn fitted_to(name: &str, width: f64, width_of: impl Fn(&str) -> f64) 
         fitting = fitted(name, most);
     }
     fitting
-}
-
-/// The name without its return type, its parameters and what is common to many.
-pub(crate) fn brief(name: &str) -> String {
-    let name = name.strip_prefix("void ").unwrap_or(name);
-    let mut brief = without_parameters(name).to_owned();
-    for (common, rest) in COMMON {
-        brief = brief.replace(common, rest);
-    }
-    brief
-}
-
-/// `gemm<float>(Params, int)` without what is in the last parentheses.
-fn without_parameters(name: &str) -> &str {
-    let Some(inner) = name.strip_suffix(')') else { return name };
-    let mut depth = 1_usize;
-    for (at, c) in inner.char_indices().rev() {
-        match c {
-            ')' => depth += 1,
-            '(' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            // `Memcpy DtoH (Device -> Pinned)` has no parameters: the parentheses stand apart.
-            let before = &name[..at];
-            return if before.is_empty() || before.ends_with(' ') { name } else { before };
-        }
-    }
-    name
 }
 
 #[cfg(test)]

@@ -2,8 +2,10 @@
 //! what it searches and selects is answered over all events.
 //!
 //! Only this machine can connect, and only who has the address: it holds a random word, without which there is nothing,
-//! and requests that name another host are refused, so that no page of the web can ask by way of a browser.
+//! and requests that name another host are refused, so that no page of the web can ask by way of a browser. Connections are
+//! counted, and none is waited for without end.
 
+mod connections;
 mod guard;
 mod routes;
 
@@ -13,6 +15,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
 
 use gpuscope_analysis::timeline::Atlas;
+
+use connections::Connections;
 
 /// What all requests share.
 #[derive(Debug)]
@@ -47,10 +51,11 @@ impl ViewServer {
 
     /// Answers until the process ends.
     pub fn serve(self) -> io::Result<()> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_io().enable_time().build()?;
         runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(self.listener)?;
-            axum::serve(listener, routes::router(self.shared)).await
+            let token = self.shared.token.clone();
+            Connections::new(routes::router(self.shared), &token).serve(listener).await
         })
     }
 }

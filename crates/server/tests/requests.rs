@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::time::{Duration, Instant};
 
 use gpuscope_analysis::timeline::{Atlas, Lane, Picture, Track, TrackSort};
 use gpuscope_server::ViewServer;
@@ -92,6 +93,47 @@ fn questions_are_answered_over_all_slices() {
     assert_eq!(json("slice?number=1")["slice"]["end_ns"], 100);
     assert_eq!(json("range?from=20&to=60")[0]["total_ns"], 30);
     assert_eq!(server.ask("slice?number=7").0, 404);
+}
+
+#[test]
+fn a_crowd_of_idle_connections_keeps_nobody_out() {
+    let server = started();
+    let crowd: Vec<TcpStream> = (0..400).map(|_| TcpStream::connect(&server.host).unwrap()).collect();
+    let begun = Instant::now();
+    assert_eq!(server.ask("find?text=gemm").0, 200);
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    drop(crowd);
+    assert_eq!(server.ask("find?text=gemm").0, 200);
+}
+
+#[test]
+fn who_has_the_word_is_not_shown_out_for_strangers() {
+    let server = started();
+    let mut own = TcpStream::connect(&server.host).unwrap();
+    let ask = format!("GET /{}/find?text=gemm HTTP/1.1\r\nHost: {}\r\n\r\n", server.token, server.host);
+    own.write_all(ask.as_bytes()).unwrap();
+    let mut answer = [0; 12];
+    own.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 200");
+    let _crowd: Vec<TcpStream> = (0..300).map(|_| TcpStream::connect(&server.host).unwrap()).collect();
+    assert_eq!(server.ask("find?text=gemm").0, 200);
+    own.write_all(ask.as_bytes()).unwrap();
+    own.set_read_timeout(Some(Duration::from_secs(2))).unwrap();
+    let mut text = [0; 4096];
+    assert!(own.read(&mut text).unwrap() > 0, "the connection is still there");
+}
+
+#[test]
+fn half_a_request_is_not_waited_for_without_end() {
+    let server = started();
+    let mut half = TcpStream::connect(&server.host).unwrap();
+    half.write_all(b"GET / HTTP/1.1\r\nHost: ").unwrap();
+    half.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let begun = Instant::now();
+    let mut said = Vec::new();
+    // Whatever it says, it ends.
+    half.read_to_end(&mut said).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(15), "{:?}", begun.elapsed());
 }
 
 #[test]

@@ -1,11 +1,12 @@
 //! The front door: simulate a plan and write its files, its truth, or both.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
+use gpuscope_files::{NewFile, Privacy};
 
 use crate::emit::Emitter;
 use crate::engine::simulate;
@@ -59,14 +60,14 @@ pub fn write_rank(plan: &Plan, rank: u32, out: &mut dyn Write) -> io::Result<Ran
 /// Writes every rank's file into a directory, which is created if need be, and returns the truth of the job.
 pub fn write_job(plan: &Plan, dir: &Path, compression: Compression) -> io::Result<Truth> {
     std::fs::create_dir_all(dir)?;
-    let mut files: Vec<Box<dyn Write>> = Vec::new();
+    let mut files = Vec::new();
     for rank in 0..plan.world() {
-        files.push(open_file(plan, dir, rank, compression)?);
+        files.push(RankFile::create(plan, dir, rank, compression)?);
     }
     let outs = files.iter_mut().map(|file| file as &mut dyn Write).collect();
     let ranks = write_ranks(plan, outs)?;
-    for file in &mut files {
-        file.flush()?;
+    for file in files {
+        file.finish()?;
     }
     Ok(job::combine(plan, ranks))
 }
@@ -94,32 +95,50 @@ fn is_own(plan: &Plan, rank: u32, path: &Path) -> bool {
     text.windows(id.len()).any(|window| window == id.as_bytes())
 }
 
-fn open_file(plan: &Plan, dir: &Path, rank: u32, compression: Compression) -> io::Result<Box<dyn Write>> {
-    if !plan.has_file(rank) {
-        return Ok(Box::new(io::sink()));
-    }
-    let file = BufWriter::new(File::create(dir.join(file_name(rank, compression)))?);
-    Ok(match compression {
-        Compression::None => Box::new(file),
-        Compression::Gzip => Box::new(GzipFile(Some(GzEncoder::new(file, flate2::Compression::fast())))),
-    })
+/// Appears under its name when it is finished.
+enum RankFile {
+    /// A rank whose trace was lost.
+    Nowhere,
+    Plain(Box<NewFile>),
+    Gzip(Box<GzEncoder<NewFile>>),
 }
 
-/// A gzip stream that is complete once flushed for the last time.
-struct GzipFile(Option<GzEncoder<BufWriter<File>>>);
+impl RankFile {
+    fn create(plan: &Plan, dir: &Path, rank: u32, compression: Compression) -> io::Result<RankFile> {
+        if !plan.has_file(rank) {
+            return Ok(RankFile::Nowhere);
+        }
+        let file = NewFile::create(&dir.join(file_name(rank, compression)), Privacy::AsUsual)?;
+        Ok(match compression {
+            Compression::None => RankFile::Plain(Box::new(file)),
+            Compression::Gzip => RankFile::Gzip(Box::new(GzEncoder::new(file, flate2::Compression::fast()))),
+        })
+    }
 
-impl Write for GzipFile {
+    fn finish(self) -> io::Result<()> {
+        match self {
+            RankFile::Nowhere => {}
+            RankFile::Plain(file) => drop(file.finish()?),
+            RankFile::Gzip(encoder) => drop(encoder.finish()?.finish()?),
+        }
+        Ok(())
+    }
+}
+
+impl Write for RankFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match &mut self.0 {
-            Some(encoder) => encoder.write(bytes),
-            None => Err(io::Error::other("the gzip stream has already ended")),
+        match self {
+            RankFile::Nowhere => Ok(bytes.len()),
+            RankFile::Plain(file) => file.write(bytes),
+            RankFile::Gzip(encoder) => encoder.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match self.0.take() {
-            Some(encoder) => encoder.finish()?.flush(),
-            None => Ok(()),
+        match self {
+            RankFile::Nowhere => Ok(()),
+            RankFile::Plain(file) => file.flush(),
+            RankFile::Gzip(encoder) => encoder.flush(),
         }
     }
 }

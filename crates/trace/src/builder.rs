@@ -57,6 +57,24 @@ impl Builder {
         self.trace.elements += 1;
     }
 
+    /// The same for an object that says what it is, but not when or how.
+    pub fn skip_element_of(&mut self, tag: TagId) {
+        self.trace.tags.count(tag);
+        self.trace.elements += 1;
+    }
+
+    /// Bytes of memory that what was read so far takes.
+    pub fn heap_bytes(&self) -> usize {
+        // About what an entry of a map takes.
+        const ENTRY: usize = 96;
+        let tracks = &self.trace.tracks;
+        let labels = tracks.process_labels.len() + tracks.thread_labels.len();
+        self.trace.heap_bytes()
+            + (tracks.len() + labels) * ENTRY
+            + self.begins.capacity() * size_of::<Row>()
+            + self.ends.capacity() * size_of::<(ThreadId, i64, u32)>()
+    }
+
     #[inline]
     pub fn push(&mut self, record: &Record) {
         let element = self.trace.elements as u32;

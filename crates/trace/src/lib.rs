@@ -1,6 +1,7 @@
 //! What a GPU trace is in memory: columns of events, interned names, links between events, and the algebra of
 //! time. Knows no file format and does no input or output.
 
+mod annotations;
 mod args;
 mod builder;
 mod class;
@@ -12,6 +13,7 @@ mod kinds;
 pub mod lists;
 mod memory_timeline;
 pub mod metadata;
+mod names;
 pub mod quality;
 mod record;
 mod select;
@@ -25,6 +27,7 @@ mod trace;
 mod track;
 mod view;
 
+pub use annotations::FETCHING;
 pub use args::{Arg, ArgSet, ArgType, Group};
 pub use builder::Builder;
 pub use class::{Class, Flow};
@@ -37,6 +40,7 @@ pub use kept::kept_elements;
 pub use kinds::{Kind, KindRules};
 pub use memory_timeline::{MemoryCategory, MemoryChange, MemoryTimeline};
 pub use metadata::Metadata;
+pub use names::brief;
 pub use quality::{Code, Quality, Severity};
 pub use record::Record;
 pub use select::{Bitmap, Criteria, Selection};

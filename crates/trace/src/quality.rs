@@ -16,8 +16,10 @@ pub enum Severity {
 #[serde(rename_all = "snake_case")]
 pub enum Code {
     Truncated,
+    Corrupt,
     UnreadableInput,
     MalformedEvents,
+    MalformedEntries,
     NoGpuEvents,
     HostOnly,
     ProfilerOverhead,
@@ -39,6 +41,7 @@ pub enum Code {
     InvalidTime,
     KernelBeforeLaunch,
     StepWithoutGpuWork,
+    StepsSetApart,
     UnmatchedStepMarker,
     UnrecordedWork,
     GraphLaunchShare,
@@ -60,9 +63,10 @@ pub enum Code {
 impl Code {
     pub fn severity(self) -> Severity {
         match self {
-            Code::UnreadableInput => Severity::Error,
+            Code::Corrupt | Code::UnreadableInput => Severity::Error,
             Code::Truncated
             | Code::MalformedEvents
+            | Code::MalformedEntries
             | Code::NoGpuEvents
             | Code::DroppedEvents
             | Code::UnlinkedKernels
@@ -84,6 +88,7 @@ impl Code {
             Code::HostOnly
             | Code::ProfilerOverhead
             | Code::InferredSteps
+            | Code::StepsSetApart
             | Code::NoSyncEvents
             | Code::NoMemoryEvents
             | Code::NoCounters

@@ -1,5 +1,7 @@
 //! Which part of a trace a question is about.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use crate::index::Index;
 use crate::time::Ns;
 use crate::trace::{Row, Trace};
@@ -61,9 +63,16 @@ impl Criteria {
     }
 }
 
+/// The selection that leaves nothing out.
+pub(crate) const EVERYTHING: u64 = 0;
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(EVERYTHING + 1);
+
 /// The rows that a question looks at.
 #[derive(Clone, Debug, Default)]
 pub struct Selection {
+    /// Tells selections apart.
+    id: u64,
     rows: Option<Bitmap>,
     /// Steps from this time on are left out.
     cut: Option<Ns>,
@@ -80,8 +89,29 @@ impl Selection {
         self.rows.as_ref().is_none_or(|rows| rows.has(row))
     }
 
+    pub(crate) fn id(&self) -> u64 {
+        self.id
+    }
+
     pub fn is_everything(&self) -> bool {
         self.rows.is_none()
+    }
+
+    /// Of what is selected, what some steps did and launched: both ends in.
+    #[must_use]
+    pub fn within_steps(&self, trace: &Trace, index: &Index, steps: (i64, i64)) -> Selection {
+        let keep = |row: Row| self.has(row) && is_of_steps(trace, index, row, steps);
+        Selection {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            rows: Some(Bitmap::from_fn(trace.len(), keep)),
+            cut: self.cut,
+            steps: Some(steps),
+        }
+    }
+
+    /// Whether only some steps are looked at because they were asked for by number.
+    pub fn chooses_steps(&self) -> bool {
+        self.steps.is_some()
     }
 
     /// Whether a step that starts then, with that number, is looked at.
@@ -121,11 +151,22 @@ impl Selection {
             {
                 return false;
             }
-            let Some((first, last)) = criteria.steps else { return true };
-            let time = if gpu { launch } else { Some(start) };
-            let step = time.and_then(|time| steps.at(time)).map(|i| steps[i].number);
-            step.is_some_and(|number| (first..=last).contains(&number))
+            criteria.steps.is_none_or(|steps| is_of_steps(trace, index, row, steps))
         };
-        Selection { rows: Some(Bitmap::from_fn(trace.len(), keep)), cut, steps: criteria.steps }
+        Selection {
+            id: NEXT_ID.fetch_add(1, Ordering::Relaxed),
+            rows: Some(Bitmap::from_fn(trace.len(), keep)),
+            cut,
+            steps: criteria.steps,
+        }
     }
+}
+
+/// Whether a step with one of these numbers did it, or launched it.
+fn is_of_steps(trace: &Trace, index: &Index, row: Row, (first, last): (i64, i64)) -> bool {
+    let launched = || index.launches(trace).call(row).and_then(|call| trace.start(call));
+    let time = if trace.class(row).is_gpu() { launched() } else { trace.start(row) };
+    let steps = index.steps(trace);
+    let step = time.and_then(|time| steps.at(time)).map(|i| steps[i].number);
+    step.is_some_and(|number| (first..=last).contains(&number))
 }

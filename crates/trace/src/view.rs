@@ -1,5 +1,8 @@
 //! What an analysis looks at: a trace, its index, and the selected rows.
 
+use std::any::Any;
+use std::sync::Arc;
+
 use crate::index::{GpuEvent, Index, Steps};
 use crate::select::Selection;
 use crate::time::Ns;
@@ -39,5 +42,10 @@ impl<'a> View<'a> {
 
     pub fn stream(self, row: Row) -> Option<i64> {
         self.trace.track(row).stream
+    }
+
+    /// What a question works out of the selected rows, for all that need it: built once, then shared.
+    pub fn derived<T: Any + Send + Sync>(self, build: impl FnOnce() -> T) -> Arc<T> {
+        self.index.derived_of(self.selection, build)
     }
 }

@@ -3,50 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
+from gpuscope._files import write_text
 from gpuscope.errors import InputError, UsageError
 
 
 def write_json(value: Any, path: Path) -> Path:
-    """Write JSON so that the file is either the old one or the new one, and never a part.
-
-    The new text goes to a file of its own in the same folder, is forced to the disk, and takes the place of
-    the old file in one step.
-    """
+    """Write JSON so that the file is either the old one or the new one, and never a part."""
     # What JSON cannot say, such as the dates of TOML, is said in words.
     text = json.dumps(value, indent=2, ensure_ascii=False, allow_nan=False, default=str) + "\n"
-    beside = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with beside.open("w", encoding="utf-8") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            beside.replace(path)
-        finally:
-            beside.unlink(missing_ok=True)
-        _settle(path.parent)
+        write_text(path, text)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
     return path
-
-
-def _settle(folder: Path) -> None:
-    # The new name is on the disk only when the folder is; not every system can be asked for that.
-    try:
-        handle = os.open(folder, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(handle)
-    except OSError:
-        return
-    finally:
-        os.close(handle)
 
 
 def read_results(path: Path, parts: tuple[str, ...]) -> dict[str, Any]:

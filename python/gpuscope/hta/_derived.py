@@ -9,11 +9,13 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import tempfile
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
+
+from gpuscope import _native
+from gpuscope._files import new_file, write_bytes
 
 StrPath = str | os.PathLike[str]
 
@@ -35,19 +37,13 @@ def is_derived(path: Path) -> bool:
 
 def mark(path: Path, source: str) -> None:
     """Write into a trace what it was made from. The file is replaced only when the new one is whole."""
-    with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}.", delete=False) as partial:
-        try:
+    with new_file(path) as out:
+        if _is_gzip(path):
             # No time and no name in the header: equal traces are equal files.
-            packed = gzip.GzipFile("", "wb", 6, partial, mtime=0) if _is_gzip(path) else partial
-            _copy_marked(path, source, packed)
-            if packed is not partial:
-                packed.close()
-        except BaseException:
-            Path(partial.name).unlink()
-            raise
-    whole = Path(partial.name)
-    whole.chmod(path.stat().st_mode)
-    whole.replace(path)
+            with gzip.GzipFile("", "wb", 6, out, mtime=0) as packed:
+                _copy_marked(path, source, packed)
+        else:
+            _copy_marked(path, source, out)
 
 
 def marked(document: dict[str, Any], source: StrPath) -> dict[str, Any]:
@@ -91,7 +87,7 @@ def read_json(path: StrPath) -> object:
 def write_json(path: Path, document: object) -> None:
     """A compact JSON file, compressed if its name ends so."""
     text = json.dumps(document, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
-    path.write_bytes(gzip.compress(text, 6, mtime=0) if path.name.endswith(".gz") else text)
+    write_bytes(path, gzip.compress(text, 6, mtime=0) if path.name.endswith(".gz") else text)
 
 
 def _is_gzip(path: Path) -> bool:
@@ -103,7 +99,7 @@ def _reading(path: Path) -> gzip.GzipFile | BufferedReader:
     return gzip.open(path, "rb") if _is_gzip(path) else path.open("rb")
 
 
-def _copy_marked(path: Path, source: str, target: IO[bytes] | gzip.GzipFile) -> None:
+def _copy_marked(path: Path, source: str, target: _native.NewFile | gzip.GzipFile) -> None:
     head = _MARK + json.dumps(source).encode() + b","
     blocks = _blocks(path)
     first = next(blocks, b"").lstrip()

@@ -8,6 +8,7 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from gpuscope._files import write_bytes, write_text
 from gpuscope._lazy import need
 from gpuscope.errors import UsageError
 
@@ -242,9 +243,9 @@ class TraceDiff:
         if path is not None:
             figure = _figures.differences(df, quantity, change, title)
             if path.endswith(".html"):
-                figure.write_html(path)
+                write_text(Path(path), figure.to_html())
             else:
-                figure.write_image(path)
+                write_bytes(Path(path), figure.to_image(Path(path).suffix.lstrip(".") or None))
 
 
 def _labels(control: LabeledTrace, test: LabeledTrace) -> tuple[str, str]:

@@ -11,9 +11,10 @@ from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TypeVar
 
+from gpuscope._files import new_file
 from gpuscope.errors import GpuscopeError, UsageError
 from gpuscope.profiling._program import Outcome, once_torch_is_imported, run_program
-from gpuscope.profiling._saving import check_place, print_or_save_json
+from gpuscope.profiling._saving import check_place, print_or_save_json, save_answer
 from gpuscope.profiling.memory import MemoryProfiler
 from gpuscope.profiling.profiler import UnifiedProfiler
 from gpuscope.profiling.session import ProfileSession
@@ -56,24 +57,25 @@ def write_session(session: ProfileSession, file: Path | None, as_json: bool) -> 
     """Write a summary to standard error, and the numbers as JSON, the trace or the report where wished."""
     print(session.summary(), file=sys.stderr)
     if as_json:
-        print_or_save_json(session.to_dict(), file)
+        print_or_save_json(session.to_dict(), file, private=True)
     elif file is None:
         return
     elif file.suffix == ".html":
-        session.open().analyze().save(file)
+        save_answer(session.open().analyze(), file, ".html", private=True)
     elif session.trace_path is not None:
         _write_trace(session.trace_path, file)
 
 
 def _write_trace(trace: Path, file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
-    if file.suffix == ".gz":
-        import gzip
+    with trace.open("rb") as plain, new_file(file, private=True) as out:
+        if file.suffix == ".gz":
+            import gzip
 
-        with trace.open("rb") as plain, gzip.open(file, "wb") as packed:
-            shutil.copyfileobj(plain, packed)
-    else:
-        shutil.copyfile(trace, file)
+            with gzip.GzipFile(trace.name, "wb", fileobj=out) as packed:
+                shutil.copyfileobj(plain, packed)
+        else:
+            shutil.copyfileobj(plain, out)
 
 
 def track_program(
@@ -98,7 +100,7 @@ def _write_memory(profiler: MemoryProfiler, output: Path | None, as_json: bool) 
         file=sys.stderr,
     )
     if as_json:
-        print_or_save_json(profiler.to_dict(), output)
+        print_or_save_json(profiler.to_dict(), output, private=True)
     elif output is not None:
         profiler.export(output)
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpuscope._files import write_text
 from gpuscope.errors import UsageError
 
 if TYPE_CHECKING:
@@ -36,24 +37,33 @@ def format_of(path: Path, wanted: str | None, suffixes: Mapping[str, str]) -> st
     )
 
 
-def save_answer(answer: Answer, path: Path, suffix: str) -> Path:
+def save_answer(answer: Answer, path: Path, suffix: str, *, private: bool = False) -> Path:
     """Write ``answer`` to ``path`` in the format that ``suffix`` stands for, whatever the path ends in."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.name.lower().endswith(suffix):
+    if path.name.lower().endswith(suffix) and not private:
         answer.save(path)
         return path
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=".gpuscope-") as folder:
         written = Path(folder) / f"answer{suffix}"
         answer.save(written)
-        written.replace(path)
+        take_place(written, path, private=private)
     return path
 
 
-def save_text(text: str, path: Path) -> Path:
+def take_place(written: Path, path: Path, *, private: bool) -> None:
+    """Put a file that is whole in the place of another, whose mode stays; a new private file is its user's alone."""
+    if path.is_file() and not path.is_symlink():
+        written.chmod(path.stat().st_mode & 0o777)
+    elif private:
+        written.chmod(0o600)
+    written.replace(path)
+
+
+def save_text(text: str, path: Path, *, private: bool = False) -> Path:
     """Write ``text``, making folders on the way."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        write_text(path, text, private=private)
     except OSError as error:
         raise UsageError(f"{path}: cannot be written: {error.strerror or error}") from error
     return path
@@ -68,14 +78,14 @@ def check_place(path: Path) -> None:
         raise UsageError(f"{path}: cannot be written: {existing} is no folder that can be written to")
 
 
-def print_or_save_json(value: Any, path: Path | None) -> None:
+def print_or_save_json(value: Any, path: Path | None, *, private: bool = False) -> None:
     """Write ``value`` as JSON to the file, or to standard output if there is none."""
     if path is None:
         print(json.dumps(value, indent=2, ensure_ascii=False))
     else:
-        save_json(value, path)
+        save_json(value, path, private=private)
 
 
-def save_json(value: Any, path: Path) -> Path:
+def save_json(value: Any, path: Path, *, private: bool = False) -> Path:
     """Write ``value`` as JSON that people can read, too."""
-    return save_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", path)
+    return save_text(json.dumps(value, indent=2, ensure_ascii=False) + "\n", path, private=private)

@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 
 from gpuscope._lazy import need
 from gpuscope.errors import UsageError
+from gpuscope.profiling._saving import take_place
 
 DeviceKind = Literal["cuda", "rocm", "cpu"]
 
@@ -112,6 +113,18 @@ def export_trace(profiler: ChromeTraceExporter, path: Path) -> None:
             "its events are lost; use one profiler at a time"
         )
     try:
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".gpuscope-") as folder:
+            written = Path(folder) / path.name
+            _export(profiler, written)
+            take_place(written, path, private=True)
+    except FileNotFoundError as error:
+        raise UsageError(
+            f"{path}: torch wrote no trace here; check that the folder exists and can be written to"
+        ) from error
+
+
+def _export(profiler: ChromeTraceExporter, path: Path) -> None:
+    try:
         profiler.export_chrome_trace(str(path))
     except (AssertionError, AttributeError) as error:
         raise UsageError(
@@ -123,9 +136,7 @@ def export_trace(profiler: ChromeTraceExporter, path: Path) -> None:
             raise
         _export_again(profiler, path)
     if not path.is_file() or path.stat().st_size == 0:
-        raise UsageError(
-            f"{path}: torch wrote no trace here; check that the folder exists and can be written to"
-        )
+        raise FileNotFoundError(path)
 
 
 def _export_again(profiler: Any, path: Path) -> None:

@@ -85,17 +85,23 @@ class FlameGraphGenerator:
 
         Without ``format`` the ending of ``path`` decides. JSON is the tree itself.
         """
-        path = Path(path)
+        return self._export(data, Path(path), format, private=False)
+
+    def export_recorded(self, data: dict[str, Any], path: Path) -> Path:
+        """Write the flame graph of what this program recorded of itself, for its user alone."""
+        return self._export(data, path, None, private=True)
+
+    def _export(self, data: dict[str, Any], path: Path, format: str | None, *, private: bool) -> Path:
         chosen = format_of(path, format, _SUFFIXES)
         if chosen == "json":
-            return save_json(data, path)
+            return save_json(data, path, private=private)
         answer = data.answer if isinstance(data, FlameGraphData) else None
         if answer is None:
             raise UsageError(
                 f"{path}: a flame graph read back from JSON can only be written as json; "
                 "make it anew with from_chrome_trace() or from_profiler()"
             )
-        return save_answer(answer, path, _SUFFIXES[chosen])
+        return save_answer(answer, path, _SUFFIXES[chosen], private=private)
 
     def _ask(self, run: Run, by: Literal["gpu", "host"]) -> Answer:
         return run.flame(

@@ -176,8 +176,8 @@ class MemoryProfiler:
         path = Path(path)
         chosen = format_of(path, format, _SUFFIXES)
         if chosen == "json":
-            return save_json(self.to_dict(), path)
-        return save_text(self._csv() if chosen == "csv" else self._page(), path)
+            return save_json(self.to_dict(), path, private=True)
+        return save_text(self._csv() if chosen == "csv" else self._page(), path, private=True)
 
     def _add(
         self, label: str, source: MemorySource, samples: Sequence[tuple[int, Taken]], course: Course

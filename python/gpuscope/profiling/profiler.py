@@ -152,7 +152,7 @@ class UnifiedProfiler:
             session.flame_graph_data = generator.from_run(run)
             if session.trace_path is not None:
                 path = session.trace_path.with_suffix(".flame.html")
-                session.flame_graph_path = generator.export(session.flame_graph_data, path)
+                session.flame_graph_path = generator.export_recorded(session.flame_graph_data, path)
 
     def _new_file(self, name: str, rank: int | None) -> Path:
         stem = re.sub(r"[^\w.+-]+", "_", name).strip("._") or "profile"
@@ -164,7 +164,7 @@ class UnifiedProfiler:
             # Creating it at once also holds against another process that looks for a name.
             for number in itertools.count(2):
                 try:
-                    path.touch(exist_ok=False)
+                    path.touch(mode=0o600, exist_ok=False)
                     break
                 except FileExistsError:
                     path = self.output_dir / f"{stem}-{number}.json"

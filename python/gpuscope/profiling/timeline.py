@@ -10,6 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpuscope._files import write_bytes
 from gpuscope.errors import InputError, UsageError
 from gpuscope.profiling._saving import save_answer, save_text
 from gpuscope.profiling._torch import ChromeTraceExporter, trace_of
@@ -125,7 +126,7 @@ class TimelineGenerator:
         if path.suffix != ".gz":
             return save_text(text, path)
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(gzip.compress(text.encode()))
+        write_bytes(path, gzip.compress(text.encode()))
         return path
 
     def generate_html_viewer(self, timeline: TimelineData, path: str | Path) -> Path:

@@ -27,7 +27,7 @@ from gpuscope.errors import GpuscopeError, UsageError
 from gpuscope.profiling import _compile_log
 from gpuscope.profiling._compile_report import CompileBreak, CompileReport, Recompile
 from gpuscope.profiling._compile_timing import Call, Timing, check_counts, largest_difference, timed
-from gpuscope.profiling._saving import format_of, save_json, save_text
+from gpuscope.profiling._saving import format_of, save_answer, save_json, save_text
 from gpuscope.profiling._torch import accelerator, need_torch
 
 if TYPE_CHECKING:
@@ -339,7 +339,11 @@ def run_script(argv: Sequence[str], output: str | PathLike[str] | None = None, a
         }
         _write_json(envelope, output)
     elif output is not None:
-        answer.save(output)
+        target = Path(output)
+        if target.is_dir() or not target.suffix:
+            answer.save(output)
+        else:
+            save_answer(answer, target, target.suffix.lower(), private=True)
     else:
         print(answer)
     return recording.exit_code
@@ -347,7 +351,7 @@ def run_script(argv: Sequence[str], output: str | PathLike[str] | None = None, a
 
 def _write_json(value: Any, output: str | PathLike[str] | None) -> None:
     if output is not None:
-        save_json(value, Path(output))
+        save_json(value, Path(output), private=True)
         return
     import json
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO, TypeAlias
 
+from gpuscope._files import write_text
 from gpuscope._lazy import need
 from gpuscope.run import Rank, Run, diff
 from gpuscope.tracelens.trace_to_tree import TraceToTree
@@ -98,7 +99,7 @@ class TraceDiff:
         if output_file is None:
             print(text, end="")
         elif isinstance(output_file, (str, os.PathLike)):
-            Path(output_file).write_text(text, encoding="utf-8")
+            write_text(Path(output_file), text)
         else:
             output_file.write(text)
 
@@ -109,10 +110,9 @@ class TraceDiff:
         folder = Path(output_folder)
         folder.mkdir(parents=True, exist_ok=True)
         self.print_merged_tree(folder / "merged_tree_output.txt", prune_non_gpu)
-        self.diff_stats_df.to_csv(folder / "diff_stats.csv", index=False)
-        self.diff_stats_unique_args_summary_df.to_csv(
-            folder / "diff_stats_unique_args_summary.csv", index=False
-        )
+        write_text(folder / "diff_stats.csv", self.diff_stats_df.to_csv(index=False))
+        summary = self.diff_stats_unique_args_summary_df.to_csv(index=False)
+        write_text(folder / "diff_stats_unique_args_summary.csv", summary)
         kernels = {
             f"cpu_op_map_{source}": {
                 operator: sides[source]["kernels"]
@@ -122,7 +122,7 @@ class TraceDiff:
             for source in _SIDES
         }
         for name, content in {"cpu_op_map": self.cpu_op_map, **kernels}.items():
-            (folder / f"{name}.json").write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
+            write_text(folder / f"{name}.json", json.dumps(content, indent=2) + "\n")
 
     @cached_property
     def _rows(self) -> list[Mapping[str, Any]]:

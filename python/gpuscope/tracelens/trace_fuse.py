@@ -6,9 +6,11 @@ import gzip
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from io import TextIOWrapper
 from pathlib import Path
 from typing import IO, Any
 
+from gpuscope._files import new_file
 from gpuscope.errors import InputError, UsageError
 from gpuscope.run import Run
 from gpuscope.tracelens._exact import DecimalFloat, event_json, to_ns
@@ -159,16 +161,16 @@ def _base_ns(trace: Mapping[str, Any]) -> int:
 @contextmanager
 def _written(path: Path) -> Iterator[IO[str]]:
     """A file to write to, there only once it is whole."""
-    partial = path.with_name(path.name + ".partial")
     try:
-        with gzip.open(partial, "wt", encoding="utf-8", compresslevel=6) as file:
+        with (
+            new_file(path) as out,
+            gzip.GzipFile(path.name, "wb", 6, out) as packed,
+            TextIOWrapper(packed, encoding="utf-8") as file,
+        ):
             yield file
-        partial.replace(path)
     except OSError as error:
         if isinstance(error, InputError):
             raise
         raise InputError(
             f"{path}: {error.strerror or error}; check that the folder is there and writable"
         ) from error
-    finally:
-        partial.unlink(missing_ok=True)

@@ -17,7 +17,6 @@ from stand_ins import PlantedClock
 
 from gpuscope.bench import _commands, benchmark, run
 from gpuscope.bench.__main__ import main
-from gpuscope.bench._files import write_json
 from gpuscope.errors import InputError, MissingDependency, UsageError
 
 Start = Callable[..., Any]
@@ -173,20 +172,6 @@ def test_trouble_with_the_history_is_told_once_and_loses_nothing(
     assert main([*words, "--quiet"]) == 3, "the results are there, but not where they were to go"
     assert capsys.readouterr().err.count("not added to the history: h.db: this is no history") == 1
     assert list(json.loads((tmp_path / "x.json").read_text())["benchmarks"]) == ["c1", "c2"]
-
-
-def test_a_file_is_replaced_as_a_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "x.json"
-    write_json({"old": 1}, path)
-
-    def fail(descriptor: int) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", fail)
-    with pytest.raises(UsageError, match=r"x\.json: cannot be written: No space left on device"):
-        write_json({"new": 2}, path)
-    assert json.loads(path.read_text()) == {"old": 1}
-    assert [file.name for file in tmp_path.iterdir()] == ["x.json"]
 
 
 def test_traces_need_torch_and_say_so_before_anything_runs(

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from gpuscope.cupti import ExtractModel
+from gpuscope.cupti import ExtractModel, _timers
 from gpuscope.cupti._timers import CudaTimer
 from gpuscope.errors import UsageError
 
@@ -221,7 +221,14 @@ def test_only_models_have_layers() -> None:
 
 
 def test_a_gpu_is_timed_by_its_events(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There is no GPU here: events that stand in for it happen 2 ms after they are recorded."""
+    """There is no GPU here: events that stand in for it happen 2 ms after they are recorded.
+
+    The clock is a stand-in as well, so that a busy machine changes nothing.
+    """
+    clock = SimpleNamespace(now_ns=1_000_000_000)
+
+    def pass_ms(milliseconds: int) -> None:
+        clock.now_ns += milliseconds * 1_000_000
 
     class Event:
         def __init__(self, enable_timing: bool) -> None:
@@ -229,23 +236,23 @@ def test_a_gpu_is_timed_by_its_events(monkeypatch: pytest.MonkeyPatch) -> None:
 
         def record(self, stream: Any) -> None:
             assert stream == "current stream of cuda:1"
-            self.happened_ms = time.perf_counter_ns() / 1e6 + 2
+            self.happened_ns = clock.now_ns + 2_000_000
 
         def elapsed_time(self, other: Event) -> float:
-            return other.happened_ms - self.happened_ms
+            return (other.happened_ns - self.happened_ns) / 1e6
 
     stand_in = SimpleNamespace(
         Event=Event,
-        synchronize=lambda device: time.sleep(0.003),
+        synchronize=lambda device: pass_ms(2),
         current_stream=lambda device: f"current stream of {device}",
     )
     monkeypatch.setattr(torch, "cuda", stand_in)
+    monkeypatch.setattr(_timers.time, "perf_counter_ns", lambda: clock.now_ns)
     timer = CudaTimer(torch.device("cuda:1"))
-    before = time.perf_counter_ns()
+    recorded_ns = clock.now_ns
     start = timer.mark()
-    time.sleep(0.01)
+    pass_ms(10)
     end = timer.mark()
-    after = time.perf_counter_ns()
     timer.finish()
-    assert 9_999_000 <= timer.read(end) - timer.read(start) <= after - before
-    assert before - 5_000_000 <= timer.read(end) <= time.perf_counter_ns()
+    assert timer.read(start) == recorded_ns + 2_000_000
+    assert timer.read(end) == recorded_ns + 12_000_000

@@ -99,6 +99,14 @@ class TestSession:
         json.dumps(session.to_dict())
         assert session.name in session.summary()
 
+    @pytest.mark.skipif(os.name != "posix", reason="modes of files")
+    def test_files_are_for_their_user_alone(self, session: ProfileSession, tmp_path: Path) -> None:
+        assert session.trace_path is not None
+        for name in ("copy.json", "copy.json.gz", "copy.html"):
+            write_session(session, tmp_path / name, as_json=False)
+        written = [*session.trace_path.parent.iterdir(), *tmp_path.iterdir()]
+        assert {path.stat().st_mode & 0o777 for path in written} == {0o600}, written
+
     def test_agrees_with_the_command_line(self, session: ProfileSession) -> None:
         timeline = session.open().timeline().data["ranks"][0]
         assert session.cpu_time_ms == timeline["cpu_active_ns"] / 1e6

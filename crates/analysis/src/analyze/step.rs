@@ -4,7 +4,7 @@ use gpuscope_trace::Ns;
 use serde::Serialize;
 
 use super::differs::Differs;
-use crate::breakdown::{BreakdownAnswer, StepTimes};
+use crate::breakdown::{BreakdownAnswer, RankBreakdown, StepTimes};
 use crate::median::median;
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -18,8 +18,8 @@ pub struct StepSummary {
     pub spread_pct: f64,
     /// They are a guess: nothing marks them.
     pub inferred: bool,
-    /// Shares of the GPUs' time from first to last event, over all ranks, but for time in which work from before the
-    /// recording still ran; they make 100.
+    /// Shares of the GPUs' time from first to last event of the steps that are explained, over all ranks, but for time in
+    /// which work from before the recording still ran; they make 100.
     pub computation_pct: f64,
     pub exposed_comm_pct: f64,
     pub exposed_memcpy_pct: f64,
@@ -28,13 +28,44 @@ pub struct StepSummary {
     pub differs: Option<Differs>,
 }
 
+/// What the GPUs did from first to last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Shares {
+    total: Ns,
+    computation: Ns,
+    exposed_comm: Ns,
+    exposed_memcpy: Ns,
+    idle: Ns,
+}
+
+impl Shares {
+    pub(super) fn of(rank: &RankBreakdown) -> Shares {
+        let times = &rank.total;
+        Shares {
+            total: times.total_ns - rank.unrecorded_ns,
+            computation: times.computation_ns,
+            exposed_comm: times.exposed_comm_ns,
+            exposed_memcpy: times.exposed_memcpy_ns,
+            idle: times.idle_ns - rank.unrecorded_ns,
+        }
+    }
+
+    pub(super) fn add(&mut self, other: &Shares) {
+        self.total += other.total;
+        self.computation += other.computation;
+        self.exposed_comm += other.exposed_comm;
+        self.exposed_memcpy += other.exposed_memcpy;
+        self.idle += other.idle;
+    }
+}
+
 impl StepSummary {
     /// What shares of time are of.
     pub fn whole(&self) -> &'static str {
         if self.steps == 0 { "of the recorded time" } else { "of a step" }
     }
 
-    pub(super) fn of(breakdown: &BreakdownAnswer) -> StepSummary {
+    pub(super) fn of(breakdown: &BreakdownAnswer, shares: &Shares) -> StepSummary {
         let ranks = &breakdown.ranks;
         let steps: Vec<Ns> = ranks.iter().filter_map(|rank| rank.step_time_ns).collect();
         let rows = |rank: &crate::breakdown::RankBreakdown| {
@@ -45,10 +76,6 @@ impl StepSummary {
         periods.sort_unstable();
         let p99 = periods.get((periods.len() * 99).div_ceil(100).saturating_sub(1)).copied();
         let (shortest, longest) = (steps.iter().min(), steps.iter().max());
-        let sum =
-            |part: fn(&crate::breakdown::Times) -> Ns| ranks.iter().map(|rank| part(&rank.total)).sum::<Ns>();
-        let unrecorded: Ns = ranks.iter().map(|rank| rank.unrecorded_ns).sum();
-        let total = sum(|times| times.total_ns) - unrecorded;
         StepSummary {
             median_ns: median(steps.clone()),
             p99_ns: p99,
@@ -59,10 +86,10 @@ impl StepSummary {
                 .unwrap_or(0),
             spread_pct: shortest.zip(longest).map_or(0.0, |(short, long)| (*long - *short).pct_of(*short)),
             inferred: ranks.iter().any(|rank| !rank.inferred_steps.is_empty()),
-            computation_pct: sum(|times| times.computation_ns).pct_of(total),
-            exposed_comm_pct: sum(|times| times.exposed_comm_ns).pct_of(total),
-            exposed_memcpy_pct: sum(|times| times.exposed_memcpy_ns).pct_of(total),
-            idle_pct: (sum(|times| times.idle_ns) - unrecorded).pct_of(total),
+            computation_pct: shares.computation.pct_of(shares.total),
+            exposed_comm_pct: shares.exposed_comm.pct_of(shares.total),
+            exposed_memcpy_pct: shares.exposed_memcpy.pct_of(shares.total),
+            idle_pct: shares.idle.pct_of(shares.total),
             differs: Differs::of(ranks),
         }
     }

@@ -22,6 +22,13 @@ pub(super) fn of(answer: &AnalyzeAnswer) -> String {
     if let Some(start_up) = mostly_start_up(answer) {
         return start_up;
     }
+    match set_apart(answer) {
+        Some(set_apart) => format!("{} {set_apart}", explained(answer)),
+        None => explained(answer),
+    }
+}
+
+fn explained(answer: &AnalyzeAnswer) -> String {
     let sentences: Vec<String> =
         [largest_loss(answer), could_be_saved(answer), slow_tokens(answer)].into_iter().flatten().collect();
     if !sentences.is_empty() {
@@ -59,6 +66,17 @@ fn slow_tokens(answer: &AnalyzeAnswer) -> Option<String> {
         crate::text::time(time),
         decode.gpu_busy_pct
     ))
+}
+
+/// First steps that are not meant by any of it.
+fn set_apart(answer: &AnalyzeAnswer) -> Option<String> {
+    let found = answer.findings.iter().find(|finding| finding.id == findings::FIRST_STEP)?;
+    let number = |name| found.claim.0.get(name).copied().unwrap_or(0);
+    let long = crate::text::time(Ns(number("longest_ns")));
+    Some(match number("steps") {
+        1 => format!("That is without the first step, which takes {long}."),
+        steps => format!("That is without the first {steps} steps, which take up to {long}."),
+    })
 }
 
 /// A recording of which start-up is the most says little about the program.

@@ -5,6 +5,7 @@
 //! (`nccl:all_reduce`), or the kernel's own name, is all there is.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use gpuscope_trace::lists::IntList;
 use gpuscope_trace::{Arg, Kind, Row, StrId, View};
@@ -78,7 +79,12 @@ struct Key {
 }
 
 impl RankParts {
-    pub(crate) fn of(rank: u32, view: View<'_>) -> RankParts {
+    pub(crate) fn of(rank: u32, view: View<'_>) -> Arc<RankParts> {
+        let shared = view.derived(|| RankParts::find(rank, view));
+        if shared.rank == rank { shared } else { Arc::new(RankParts::find(rank, view)) }
+    }
+
+    fn find(rank: u32, view: View<'_>) -> RankParts {
         let metadata = &view.trace.metadata;
         let mut parts = RankParts {
             rank,

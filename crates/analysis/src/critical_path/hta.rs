@@ -325,7 +325,8 @@ impl<'a> Graph<'a> {
             sync.held_back.is_some() || sync.call.is_some_and(|call| self.event_of.get(call).is_some())
         };
         let mut syncs: Vec<(Ns, Sync)> = syncs::recorded(self.view)
-            .into_iter()
+            .iter()
+            .copied()
             .filter(inside)
             .filter_map(|sync| Some((trace.span(sync.row)?.1, sync)))
             .collect();

@@ -21,12 +21,32 @@ impl Bounds {
     }
 }
 
+/// A window that differs from the step time by more than this share says how they go together, in per cent.
+const APART_PCT: f64 = 5.0;
+
+impl CriticalPathAnswer {
+    /// How long the window is, and how that goes together with the step time where they differ.
+    fn beside_step_time(&self) -> String {
+        let Some(step_time) = self.step_time_ns else { return String::new() };
+        let (long, usual) = (crate::text::time(self.makespan_ns), crate::text::time(step_time));
+        if (self.makespan_ns - step_time).pct_of(step_time).abs() <= APART_PCT {
+            return format!(": the median step, {long}");
+        }
+        if self.between_two_steps {
+            return format!(": {long}, the longer of two around the step time of {usual}");
+        }
+        let overlap = if self.makespan_ns > step_time { "steps overlap, and " } else { "" };
+        format!(": the median step, {long}; {overlap}one ends every {usual}")
+    }
+}
+
 impl Tabular for CriticalPathAnswer {
     fn tables(&self) -> Vec<Table> {
         let weighed = self.bound_by.rows();
         let rows: Vec<(Bound, Ns, Ns)> =
             self.makespan_by.rows().iter().zip(weighed).map(|(own, hta)| (own.0, own.1, hta.1)).collect();
-        let title = format!("Critical path of {}, rank {}", self.window, self.rank);
+        let title =
+            format!("Critical path of {}, rank {}{}", self.window, self.rank, self.beside_step_time());
         let bounds = Table::of("bounds", &title, &rows)
             .text("bound_by", "What the path spends its time on", |row| row.0.label().to_owned())
             .int("time_ns", Unit::Ns, "Time on the path; all rows make up the window", |row| row.1.0)

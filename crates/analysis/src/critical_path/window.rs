@@ -28,6 +28,18 @@ pub(crate) struct Found {
     pub window: Window,
     /// From the first start to the last end of the annotations.
     pub annotated: Interval,
+    /// If it is the median step.
+    pub step: Option<ChosenStep>,
+}
+
+/// The step that stands for all.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChosenStep {
+    pub number: i64,
+    /// As every command has it.
+    pub step_time: Ns,
+    /// No step is near it, and it lies between two.
+    pub between_two: bool,
 }
 
 impl WindowOf {
@@ -35,9 +47,10 @@ impl WindowOf {
         match self {
             WindowOf::Everything => everything(view),
             WindowOf::MedianStep => match chosen_steps(view) {
-                steps if steps.is_empty() => everything(view),
-                steps => {
-                    Some(of_rows(view, &steps.iter().map(|step| step.row).collect::<Vec<_>>(), Some(&steps)))
+                (steps, _) if steps.is_empty() => everything(view),
+                (steps, step) => {
+                    let rows: Vec<Row> = steps.iter().map(|step| step.row).collect();
+                    Some(Found { step, ..of_rows(view, &rows, Some(&steps)) })
                 }
             },
             WindowOf::Annotation { containing, instances } => {
@@ -57,15 +70,19 @@ impl WindowOf {
 }
 
 /// The steps that the selection leaves, or the median one of all.
-fn chosen_steps(view: View<'_>) -> Vec<Step> {
+fn chosen_steps(view: View<'_>) -> (Vec<Step>, Option<ChosenStep>) {
     let steps = view.steps();
     if view.selection.is_everything() {
         // Which rank it is makes no difference.
         let breakdown = Breakdown::default().local(0, view);
-        let median = breakdown.median_step().map(|step| step.step);
-        return steps.iter().filter(|step| Some(step.number) == median).take(1).copied().collect();
+        let chosen = breakdown.median_step().zip(breakdown.step_time.as_ref()).map(|(step, time)| {
+            ChosenStep { number: step.step, step_time: time.ns, between_two: time.steps_used == 0 }
+        });
+        let is_chosen = |step: &&Step| chosen.is_some_and(|chosen| chosen.number == step.number);
+        return (steps.iter().filter(is_chosen).take(1).copied().collect(), chosen);
     }
-    steps.iter().filter(|step| view.selection.has_step(step.number, step.start)).copied().collect()
+    let selected = steps.iter().filter(|step| view.selection.has_step(step.number, step.start));
+    (selected.copied().collect(), None)
 }
 
 /// From the first start to the last end of some annotations, or of the GPU work launched inside if that is later.
@@ -92,6 +109,7 @@ fn of_rows(view: View<'_>, rows: &[Row], steps: Option<&[Step]>) -> Found {
             host_end: Some((last, end)),
         },
         annotated,
+        step: None,
     }
 }
 
@@ -105,5 +123,6 @@ fn everything(view: View<'_>) -> Option<Found> {
         name: "the whole trace".to_owned(),
         window: Window { span, host_end: host_end.map(|(end, row)| (row, end)) },
         annotated: span,
+        step: None,
     })
 }

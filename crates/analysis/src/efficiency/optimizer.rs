@@ -2,7 +2,7 @@
 //!
 //! Claimed of each event: it works element by element or reduces, by its kernel's name, and was launched inside of
 //! `Optimizer.step#…` of an optimizer of `PyTorch` that has a fused or foreach form. Kernels for many tensors at once
-//! (`multi_tensor_apply`) are what it should be, and are not counted. A step of the optimizer must have at least
+//! (`multi_tensor_apply`) are another finding, and are not counted. A step of the optimizer must have at least
 //! twenty of the others.
 //!
 //! The target is what a fused optimizer moves: Adam and its kin read parameter, gradient and two moments and write
@@ -30,18 +30,9 @@ pub(super) fn unfused_optimizer(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Op
     if !trace.strings.iter().any(|(_, name)| is_step(name)) {
         return Vec::new();
     }
-    let mut steps = PerName::new(scene.view, is_step);
-    let mut owners = Owners::new(scene.view.index.nesting(trace), trace.len(), Among::Innermost, |row| {
-        matches!(trace.class(row), Class::Annotation | Class::Operator) && steps.of(trace.name_id(row))
+    let of_step = by_step(scene, is_step, |event| {
+        matches!(event.sort, Sort::Elementwise | Sort::Reduction) && !taken.has(event.row)
     });
-    let mut of_step: FxHashMap<Row, Vec<Event>> = FxHashMap::default();
-    for event in scene.all().filter(|event| !taken.has(event.row)) {
-        if matches!(event.sort, Sort::Elementwise | Sort::Reduction)
-            && let Some(step) = scene.view.launch(event.row).and_then(|launch| owners.of(launch))
-        {
-            of_step.entry(step).or_default().push(*event);
-        }
-    }
     let mut of_optimizer: FxHashMap<StrId, Vec<Vec<Event>>> = FxHashMap::default();
     for (step, events) in of_step.into_iter().filter(|(_, events)| events.len() >= FEWEST) {
         of_optimizer.entry(trace.name_id(step)).or_default().push(events);
@@ -57,10 +48,33 @@ pub(super) fn unfused_optimizer(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Op
     found
 }
 
+/// Events that pass a test, by the step of an optimizer that launched them.
+pub(super) fn by_step(
+    scene: &Scene<'_>,
+    is_step: fn(&str) -> bool,
+    fits: impl Fn(&Event) -> bool,
+) -> FxHashMap<Row, Vec<Event>> {
+    let trace = scene.view.trace;
+    let mut steps = PerName::new(scene.view, is_step);
+    let mut owners = Owners::new(scene.view.index.nesting(trace), trace.len(), Among::Innermost, |row| {
+        matches!(trace.class(row), Class::Annotation | Class::Operator) && steps.of(trace.name_id(row))
+    });
+    let mut of_step: FxHashMap<Row, Vec<Event>> = FxHashMap::default();
+    for event in scene.all().filter(|event| fits(event)) {
+        if let Some(step) = scene.view.launch(event.row).and_then(|launch| owners.of(launch)) {
+            of_step.entry(step).or_default().push(*event);
+        }
+    }
+    of_step
+}
+
+/// Which optimizer's step an annotation of the profiler is.
+pub(super) fn of_annotation(name: &str) -> Option<&str> {
+    name.strip_prefix("Optimizer.step#")?.strip_suffix(".step")
+}
+
 fn is_step(name: &str) -> bool {
-    name.strip_prefix("Optimizer.step#")
-        .and_then(|rest| rest.strip_suffix(".step"))
-        .is_some_and(|optimizer| OPTIMIZERS.contains(&optimizer))
+    of_annotation(name).is_some_and(|optimizer| OPTIMIZERS.contains(&optimizer))
 }
 
 const OPTIMIZERS: [&str; 11] =
@@ -76,7 +90,7 @@ fn left(optimizer: &str, operators: usize) -> f32 {
 }
 
 fn report(scene: &Scene<'_>, annotation: &str, steps: &[Vec<Event>]) -> Opportunity {
-    let optimizer = annotation.trim_start_matches("Optimizer.step#").trim_end_matches(".step");
+    let optimizer = of_annotation(annotation).unwrap_or(annotation);
     let mut events: Vec<Event> = steps.iter().flatten().copied().collect();
     events.sort_by_key(|event| event.row);
     let time: Ns = events.iter().map(|event| event.dur).sum();

@@ -65,7 +65,9 @@ pub(super) fn slow_products(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opport
     take(taken, events.iter().map(|(row, _)| *row));
     let time: Ns = events.iter().filter_map(|(row, _)| scene.view.trace.dur(*row)).sum();
     let mut names = scene.largest(events.iter().map(|(row, _)| *row));
-    names.extend(scene.work(largest.kernels[0]).map(|work| work.params.to_string()));
+    let sizes = scene.work(largest.kernels[0]).map(|work| work.params.to_string());
+    names.extend(sizes.clone());
+    let sizes = sizes.map_or_else(String::new, |sizes| format!(" ({sizes})"));
     let percent = |share: f64| (100.0 * share).round() as i64;
     vec![Opportunity {
         id: ID,
@@ -78,7 +80,7 @@ pub(super) fn slow_products(scene: &Scene<'_>, taken: &mut Bitmap) -> Vec<Opport
         ),
         claim: vec![("events", events.len() as i64), ("best_pct", percent(best)), ("gpu_ns", time.0)],
         target: format!("{} % of the roofline, like the best product of this trace", percent(best)),
-        evidence: format!("the longest of them reaches {} %", percent(largest.roof / largest.time)),
+        evidence: format!("the longest of them{sizes} reaches {} %", percent(largest.roof / largest.time)),
         names,
         advice: "let the library tune which kernels it picks: TunableOp, hipBLASLt tuning, or mode=\"max-autotune\" in torch.compile",
         caveat: Some("products of other sizes may not be able to reach as much".to_owned()),

@@ -34,6 +34,8 @@ pub(super) struct Scene<'v> {
 /// The work of calls by operator and arguments, as far as it was asked for.
 #[derive(Default)]
 struct Works {
+    /// By GPU event: several detectors ask for the same.
+    of_event: FxHashMap<Row, u32>,
     numbers: FxHashMap<KindOfCall, u32>,
     of: Vec<Option<Rc<Work>>>,
 }
@@ -86,17 +88,22 @@ impl<'v> Scene<'v> {
 
     /// A number that calls of one operator with the same arguments share.
     pub(super) fn kind(&self, event: Event) -> Option<u32> {
-        let kind = KindOfCall::of(self.view, self.operator_row(event.row)?);
         let mut works = self.works.borrow_mut();
-        let Works { numbers, of } = &mut *works;
-        Some(*numbers.entry(kind).or_insert_with(|| {
+        let Works { of_event, numbers, of } = &mut *works;
+        if let Some(number) = of_event.get(&event.row) {
+            return Some(*number);
+        }
+        let kind = KindOfCall::of(self.view, self.operator_row(event.row)?);
+        let number = *numbers.entry(kind).or_insert_with(|| {
             let mut work = kind.work(self.view, Models::built_in());
             if let (Some(work), Sort::Products(Products::Tf32)) = (&mut work, event.sort) {
                 work.rounded_to_tf32();
             }
             of.push(work.map(Rc::new));
             of.len() as u32 - 1
-        }))
+        });
+        of_event.insert(event.row, number);
+        Some(number)
     }
 
     /// Whether the trace tells the sizes of arguments and the GPU is one whose peaks are known: without looking at any

@@ -14,6 +14,8 @@ pub(super) enum Sort {
     Fill,
     /// Rearranges images between channels first and channels last.
     Layout,
+    /// Brings a tensor into another order, whatever it is of.
+    Transpose,
     Products(Products),
     /// Several tensors in one kernel.
     ManyTensors,
@@ -34,6 +36,8 @@ impl Sort {
             Sort::Fill
         } else if is_compiled(&name) {
             Sort::Other
+        } else if is_transpose(&name) {
+            Sort::Transpose
         } else if has(&["softmax"]) {
             Sort::Softmax
         } else if let Some(products) = products(kernel) {
@@ -58,6 +62,14 @@ impl Sort {
     pub(super) fn is_fusible(self) -> bool {
         matches!(self, Sort::Elementwise | Sort::Reduction | Sort::Normalisation | Sort::Softmax)
     }
+}
+
+/// By the function alone: products have how their operands lie among their arguments.
+fn is_transpose(name: &str) -> bool {
+    let name = name.strip_prefix("void ").unwrap_or(name);
+    let function = name.split(['<', '(']).next().unwrap_or(name);
+    let does_more = ["gemm", "conv", "cast", "attention", "norm", "quant", "cijk", "fusion"];
+    function.contains("transpose") && !does_more.iter().any(|part| function.contains(part))
 }
 
 /// Kernels of Triton and of compilers are fused as far as they go.
@@ -121,6 +133,11 @@ mod tests {
             ("void at::native::(anonymous namespace)::cunn_SoftMaxForward<8, …>", Sort::Softmax),
             ("void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true, …>", Sort::Layout),
             ("batched_transpose_16x32_half", Sort::Layout),
+            ("transpose_NCHW2CNHW_V2_2D_WG_off64", Sort::Transpose),
+            ("void transpose_readWrite_alignment_kernel<float2, float2, 1, false>(int)", Sort::Transpose),
+            ("void scal_kernel<float, 5, 3>(cublasTransposeParams<float>)", Sort::Other),
+            ("void te::cast_transpose_kernel<float>", Sort::Other),
+            ("input_transpose_fusion.kd", Sort::Other),
             ("void at::native::(anonymous namespace)::multi_tensor_apply_kernel<…>", Sort::ManyTensors),
             ("volta_sgemm_64x64_nt", Sort::Products(Products::Fp32)),
             ("triton_red_fused_native_layer_norm_0", Sort::Other),

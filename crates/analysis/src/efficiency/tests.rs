@@ -239,6 +239,87 @@ fn an_optimizer_should_not_go_over_parameters_one_by_one() {
     assert_eq!(steps("Optimizer.step#Shampoo.step", &adam), [], "it has no fused form in PyTorch");
 }
 
+/// One step of Adam over two groups of parameters, as `PyTorch` 2.4 launches it without `fused=True`.
+const ADAM: [(&str, &str); 8] = [
+    ("aten::_foreach_mul_", "BinaryOpScalarFunctor"),
+    ("aten::_foreach_lerp_", "TernaryOpScalarFunctor"),
+    ("aten::_foreach_mul_", "BinaryOpScalarFunctor"),
+    ("aten::_foreach_addcmul_", "PointwiseOpScalarFunctor"),
+    ("aten::_foreach_sqrt", "UnaryOpFunctor"),
+    ("aten::_foreach_div_", "BinaryOpScalarListFunctor"),
+    ("aten::_foreach_add_", "BinaryOpScalarFunctor"),
+    ("aten::_foreach_addcdiv_", "PointwiseOpScalarListFunctor"),
+];
+
+#[test]
+fn an_optimizer_should_go_over_its_parameters_once() {
+    let step = |annotation: &str, operators: &[(&str, &str)]| {
+        let kernels: Vec<String> = operators
+            .iter()
+            .map(|(_, functor)| format!("void at::native::multi_tensor_apply_kernel<{functor}<float>>"))
+            .collect();
+        let all: Vec<(&str, &str)> =
+            operators.iter().map(|(name, _)| *name).zip(kernels.iter().map(String::as_str)).collect();
+        let loaded = run(&all.repeat(2)).host("user_annotation", annotation, 0..1_000).build();
+        found(&loaded)
+    };
+    let [adam] = &step("Optimizer.step#AdamW.step", &ADAM)[..] else { panic!("one") };
+    assert_eq!(adam.id, "foreach_optimizer");
+    assert_eq!(adam.claim, [("events", 16), ("steps", 1), ("passes", 8), ("gpu_ns", 1600)]);
+    // 2 + 3 + 2 + 3 + 2 + 2 + 2 + 4 tensors, where 7 would do.
+    assert!((adam.events[0].1 - 7.0 / 20.0).abs() < 1e-6, "{adam:?}");
+    assert_eq!(adam.removed_launches.len(), 15);
+    let momentum = [
+        ("aten::_foreach_add", "BinaryOpListAlphaFunctor"),
+        ("aten::_foreach_mul_", "BinaryOpScalarFunctor"),
+        ("aten::_foreach_add_", "BinaryOpListAlphaFunctor"),
+        ("aten::_foreach_add_", "BinaryOpListAlphaFunctor"),
+    ];
+    let sgd = step("Optimizer.step#SGD.step", &momentum);
+    assert!((sgd[0].events[0].1 - 5.0 / 11.0).abs() < 1e-6, "{sgd:?}");
+    assert_eq!(step("Optimizer.step#SGD.step", &momentum[2..]), [], "there is nothing to fuse");
+    assert_eq!(step("Optimizer.step#RAdam.step", &ADAM), [], "it has no fused form");
+    let fused = [("aten::_fused_adamw_", "FusedAdamMathFunctor")];
+    assert_eq!(step("Optimizer.step#AdamW.step", &fused.repeat(8)), []);
+}
+
+/// Kernels of copies that operators around `aten::clone` ask for.
+fn rearranged(asker: &str, count: i64) -> Loaded {
+    let copy = "void at::native::elementwise_kernel<128, 2, direct_copy_kernel_cuda>";
+    (0..count)
+        .fold(trace(), |sample, i| {
+            let (host, gpu) = (100 * i, 100_000 + 200 * i);
+            let sample = sample.host("cpu_op", asker, host..host + 50).host(
+                "cpu_op",
+                "aten::clone",
+                host + 1..host + 40,
+            );
+            let sample = sample.host("cpu_op", "aten::copy_", host + 2..host + 30);
+            let sample =
+                sample.call(2 * i + 1, host + 3..host + 4).kernel(copy, 7, gpu..gpu + 100, 2 * i + 1);
+            let sample = sample.host("cpu_op", "aten::mm", host + 60..host + 70);
+            sample.call(2 * i + 2, host + 62..host + 64).kernel("gemm", 7, gpu + 100..gpu + 150, 2 * i + 2)
+        })
+        .build()
+}
+
+#[test]
+fn copies_that_only_rearrange_are_named() {
+    let loaded = rearranged("aten::contiguous", 10);
+    let [copies] = &found(&loaded)[..] else { panic!("one") };
+    assert_eq!(
+        (copies.id, &copies.claim[..]),
+        ("transposing_copies", &[("events", 10), ("gpu_ns", 1000)][..])
+    );
+    assert!(copies.events.iter().all(|(_, left)| (left - 0.5).abs() < 1e-6));
+    assert!(copies.evidence.ends_with("10 for aten::contiguous"), "{}", copies.evidence);
+    assert_eq!(ids(&rearranged("aten::reshape", 10)), ["transposing_copies"]);
+    assert_eq!(ids(&rearranged("aten::contiguous", 9)), [] as [&str; 0]);
+    assert_eq!(ids(&rearranged("MyFunction", 10)), [] as [&str; 0], "a clone that somebody wants");
+    let by_name = vec![("aten::miopen_convolution", "transpose_NCHW2CNHW_V2_2D_WG_off64"); 10];
+    assert_eq!(ids(&run(&by_name).build()), ["transposing_copies"]);
+}
+
 #[test]
 fn layouts_are_converted_for_nothing() {
     let kernel = "void cudnn::ops::nchwToNhwcKernel<float, float, float, false, true>";
@@ -294,6 +375,21 @@ fn odd_sizes_and_products_below_others_are_named() {
         [] as [&str; 0],
         "near enough to the roof"
     );
+    let reached = |aligned_ns: i64| {
+        let aligned = sized(trace(), 0, &product(4096), "gemm", aligned_ns);
+        let both = h100(sized(aligned, 1, &product(4099), "gemm", 600_000));
+        let found = found(&both);
+        assert_eq!(
+            (found[0].id, found[0].claim[0]),
+            ("odd_sizes", ("events", 1)),
+            "the aligned one is not counted"
+        );
+        found[0].events[0].1
+    };
+    // 138.9 µs at best for the aligned product, and for the odd one padded from 4099 to 4104.
+    let best = 2.0 * 4096.0_f64.powi(3) / 989.4e3;
+    let expected = best * 4104.0 / 4096.0 / (best / 200_000.0) / 600_000.0;
+    assert!((f64::from(reached(200_000)) - expected).abs() < 1e-4, "{} {expected}", reached(200_000));
     let slow = |count: i64| {
         let good = sized(trace(), 0, &product(4096), "gemm", 200_000);
         found(&h100((1..=count).fold(good, |all, i| sized(all, i, &product(8192), "gemm", 600_000))))
@@ -303,6 +399,28 @@ fn odd_sizes_and_products_below_others_are_named() {
     assert_eq!((slow.id, slow.claim[1], slow.events.len()), ("slow_products", ("best_pct", 69), 8));
     let expected = 2.0 * 200.0 / 600.0;
     assert!((slow.events[0].1 - expected).abs() < 1e-3, "{slow:?}");
+}
+
+#[test]
+fn skinny_products_are_held_to_the_memory() {
+    // Sixteen rows by 8192 × 8192 weights of 128 MiB: 40.2 µs at 3350 GB/s.
+    let skinny = |count: i64, ns: i64, rows: i64| {
+        let shapes = format!("[[1, {rows}, 8192], [1, 8192, 8192]]");
+        let all = (0..count).fold(trace(), |all, i| sized(all, i, &shapes, "gemm", ns));
+        found(&on_gpu(all, "NVIDIA H100 80GB HBM3", (9, 0)).build())
+    };
+    let [found] = &skinny(8, 200_000, 16)[..] else { panic!("one") };
+    assert_eq!(
+        (found.id, &found.claim[..]),
+        ("skinny_products", &[("events", 8), ("gpu_ns", 1_600_000)][..])
+    );
+    let bytes = 2.0 * (8192.0 * 8192.0 + 2.0 * 16.0 * 8192.0);
+    let expected = bytes / 3350.0 / 0.7 / 200_000.0;
+    assert!((f64::from(found.events[0].1) - expected).abs() < 1e-4, "{} {expected}", found.events[0].1);
+    assert!(found.evidence.contains("M=16 N=8192 K=8192, which reaches 20 %"), "{}", found.evidence);
+    assert_eq!(skinny(7, 200_000, 16), [], "no habit");
+    assert_eq!(skinny(8, 80_000, 16), [], "near enough to the roof");
+    assert_eq!(skinny(8, 200_000, 65), [], "not skinny");
 }
 
 #[test]

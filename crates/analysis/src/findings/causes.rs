@@ -142,7 +142,7 @@ fn several_waits(facts: &Facts<'_>) -> Option<Finding> {
         start_ns: longest.0.longest.map(|(start, _)| start),
         end_ns: longest.0.longest.map(|(_, end)| end),
         names: waits.iter().map(|(waited, _)| waited.name.clone()).collect(),
-        text: format!("{} in all, mostly in {}", crate::text::time(time), longest.0.name),
+        text: format!("{} in all, mostly in {}", crate::text::time(time), crate::text::name(&longest.0.name)),
         ..Evidence::default()
     };
     let caveat = "as if nothing that the host does depended on what it waits for".to_owned();
@@ -222,7 +222,7 @@ impl<'a> Seen<'a> {
 
 fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
     // Running the job again without what it does not have would change nothing.
-    if facts.marks_seen & cause.mark == 0 {
+    if facts.marks_seen & cause.mark == 0 || !facts.could_matter(at_stake(facts, cause.mark)) {
         return None;
     }
     let is_operators = cause.cause == Cause::Operator;
@@ -290,6 +290,11 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
         ranks,
     };
     Some(finding.claiming(claim).shown_by(evidence).trusted(confidence, caveat).worth(gain, without))
+}
+
+/// All that could go with a cause, over all ranks: what the host does, and what it waits.
+fn at_stake(facts: &Facts<'_>, mark: u32) -> Ns {
+    facts.marked.iter().map(|rank| rank.at_stake[mark.trailing_zeros() as usize]).sum()
 }
 
 /// Where most of what the host costs is seen.
@@ -369,10 +374,14 @@ fn text(seen: &Seen<'_>, stall: Option<Stall>, waits: &marks::Marked) -> String 
             if row.count == 1 { "1 gap".to_owned() } else { format!("{} gaps", row.count) },
             row.rank,
             time(row.idle_ns),
-            row.name.as_deref().map(|name| format!(", the largest share in {name}")).unwrap_or_default(),
+            row.name
+                .as_deref()
+                .map(|name| format!(", the largest share in {}", crate::text::name(name)))
+                .unwrap_or_default(),
         ),
         (_, None) if waits.count > 0 => {
-            format!("{} waits, {} in all, the largest share in {}", waits.count, time(waits.time), waits.name)
+            let name = crate::text::name(&waits.name);
+            format!("{} waits, {} in all, the largest share in {name}", waits.count, time(waits.time))
         }
         (_, None) => "seen on the critical path".to_owned(),
     }

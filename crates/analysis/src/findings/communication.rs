@@ -16,13 +16,13 @@ pub(super) fn exposed(facts: &Facts<'_>) -> Vec<Finding> {
 
 /// Hiding it all can bring no more than if its transfers took no time: late ranks are waited for either way. Nor can it
 /// bring more than if nothing waited for it: it still has to fit beside the rest.
-fn hidden(facts: &Facts<'_>, group: u16) -> Option<(Gain, Scenario)> {
+fn hidden(facts: &Facts<'_>, group: u16) -> Option<(Gain, Scenario, Scenario)> {
     let free = Scenario::of_group(group, GroupChange { factor: 0.0, hidden: false });
     let beside = Scenario::of_group(group, GroupChange { factor: 1.0, hidden: true });
-    let both = [free, beside].map(|scenario| Some((facts.gain(&scenario)?, scenario)));
-    let [Some(free), Some(beside)] = both else { return None };
-    let less = if free.0.ns <= beside.0.ns { free } else { beside };
-    Some(less).filter(|(gain, _)| gain.pct >= TAIL_PCT)
+    let worth = |scenario: Scenario| Some((facts.gain(&scenario)?, scenario));
+    let (free, beside) = (worth(free)?, worth(beside)?);
+    let (less, more) = if free.0.ns <= beside.0.ns { (free, beside) } else { (beside, free) };
+    Some((less.0, less.1, more.1)).filter(|(gain, ..)| gain.pct >= TAIL_PCT)
 }
 
 /// What a rank has of a group.
@@ -35,7 +35,7 @@ fn of_group<'a>(facts: &'a Facts<'_>, label: &str) -> Option<(u32, &'a Marked)> 
 }
 
 fn finding(facts: &Facts<'_>, group: u16, label: &str) -> Option<Finding> {
-    let (gain, without) = hidden(facts, group)?;
+    let (gain, without, or) = hidden(facts, group)?;
     let (rank, marked) = of_group(facts, label)?;
     let alone = facts.alone;
     let of_group = if label.is_empty() { String::new() } else { format!(" of group {label}") };
@@ -56,11 +56,11 @@ fn finding(facts: &Facts<'_>, group: u16, label: &str) -> Option<Finding> {
             "{} kernels on rank {rank}, {} in all, the largest share in {}",
             marked.count,
             crate::text::time(marked.time),
-            marked.name
+            crate::text::name(&marked.name)
         ),
         ..Evidence::default()
     };
     let confidence = if alone { Confidence::Medium } else { Confidence::High };
     let finding = finding.claiming(marked.claim("calls")).shown_by(evidence).trusted(confidence, caveat);
-    Some(finding.worth(gain, without))
+    Some(finding.worth(gain, without).or(or))
 }

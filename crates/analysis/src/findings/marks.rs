@@ -3,14 +3,18 @@
 use std::cell::RefCell;
 
 use gpuscope_trace::{Arg, Bitmap, Class, Kind, Ns, Row, StepOrigin, StrId, View};
+use gpuscope_work::gpus::Link;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::decode::RankDecode;
+use super::experts::RankExperts;
 use super::lead;
+use crate::breakdown::FirstSteps;
 use crate::efficiency::{self, Opportunity};
-use crate::graph::{Hold, Marks, Node, NodeId, What};
+use crate::graph::{Hold, Marks, Node, NodeId, What, for_each_bit};
 use crate::idle::{Cause, Causes};
 use crate::model::{JobModel, RankModel, model_window};
+use crate::ops::Limits;
 use crate::phases::recomputed;
 use crate::start_up::StartUp;
 
@@ -48,6 +52,8 @@ pub(crate) struct RankMarks {
     pub gpu: Vec<Marked>,
     /// Calls that waited, by mark.
     pub waits: Vec<Marked>,
+    /// By mark: all time of work on the GPU and the host, and of calls that waited.
+    pub at_stake: [Ns; 32],
     /// What communicates in each group, by the number that its work has in the rank's graph.
     pub groups: Vec<Marked>,
     /// Weighted by time: how much of the device kernels of low occupancy fill.
@@ -58,10 +64,14 @@ pub(crate) struct RankMarks {
     pub start_up: StartUp,
     /// What its GPU work could take less.
     pub opportunities: Vec<RankOpportunity>,
+    /// How its GPU is linked to the others of its machine.
+    pub link: Option<&'static Link>,
     /// Nobody recorded where its steps begin.
     pub guessed_steps: bool,
     /// Its decode steps that wait for the host.
     pub decode: RankDecode,
+    /// What its experts are sent.
+    pub experts: RankExperts,
 }
 
 /// An opportunity on the rank's graph.
@@ -97,8 +107,12 @@ pub(crate) fn model(rank: u32, view: View<'_>) -> Option<(RankModel, RankMarks)>
     let host = |_: View<'_>, row: Row| marker.host(row);
     let mut model = RankModel::new(rank, view, &Marks { gpu: &gpu, group: &group, host: Some(&host) })?;
     let mut marks = RankMarks::of(rank, view, &model);
-    marks.opportunities = opportunities(view, &model);
-    marks.decode = RankDecode::of(rank, view, &model);
+    let explained = model.first_steps.as_ref().map(FirstSteps::explained);
+    let explained = explained.map(|steps| view.selection.within_steps(view.trace, view.index, steps));
+    let steady = explained.as_ref().map_or(view, |selection| View { selection, ..view });
+    marks.opportunities = opportunities(steady, &model);
+    marks.decode = RankDecode::of(rank, steady, &model);
+    marks.experts = RankExperts::of(rank, steady, &model);
     marks.start_up = marker.start_up;
     model.groups = marker.groups.take().into_labels();
     Some((model, marks))
@@ -129,7 +143,7 @@ fn opportunities(view: View<'_>, model: &RankModel) -> Vec<RankOpportunity> {
 
 struct Marker<'a> {
     causes: RefCell<Causes<'a>>,
-    /// Calls that copy.
+    /// Calls that copy and did not return before that was done.
     copying: FxHashSet<Row>,
     start_up: StartUp,
     groups: RefCell<Groups>,
@@ -147,7 +161,16 @@ impl<'a> Marker<'a> {
         let pageable: FxHashSet<StrId> =
             trace.strings.iter().filter(|(_, text)| text.contains("Pageable")).map(|(id, _)| id).collect();
         let copies = view.gpu().filter(|event| event.kind == Kind::Memcpy);
-        let copying = copies.filter_map(|event| view.launch(event.row)).collect();
+        // Pageable memory is staged: the call waits for that, and may return a little before the copy ends.
+        let is_staged = |row: Row| pageable.contains(&trace.name_id(row));
+        let waits_for = |call: Row, copy: Row, end: Ns| {
+            // What launches a kernel or a graph that copies, copies nothing itself.
+            !trace.name(call).contains("Launch")
+                && (is_staged(copy) || trace.span(call).is_some_and(|(_, returned)| end <= returned))
+        };
+        let waited = copies
+            .filter_map(|event| view.launch(event.row).filter(|call| waits_for(*call, event.row, event.end)));
+        let copying = waited.collect();
         let mut calls: Vec<Row> = view.gpu().filter_map(|event| view.launch(event.row)).collect();
         calls.sort_unstable();
         calls.dedup();
@@ -178,7 +201,7 @@ impl<'a> Marker<'a> {
             Cause::DataLoading => DATA_LOADING,
             Cause::Python => PYTHON,
             Cause::Operator => OPERATOR,
-            // Also the asynchronous ones, where they did wait.
+            // Also the asynchronous ones, where they did wait for their copy.
             Cause::RuntimeCall if self.copying.contains(&row) => BLOCKING_COPY,
             Cause::Optimizer | Cause::RuntimeCall | Cause::Annotation | Cause::NothingRecorded => 0,
         }
@@ -345,10 +368,19 @@ impl RankMarks {
         let (mut gpu, mut waits, mut groups) = (Tally::default(), Tally::default(), Tally::default());
         let (mut filled, mut weight) = (0.0, 0.0);
         let nodes = model.graph().map_or(&[][..], |graph| &graph.nodes);
+        let mut at_stake = [Ns::ZERO; 32];
+        for part in model.graph().iter().flat_map(|graph| &graph.host_parts) {
+            at_stake[usize::from(part.mark)] += part.time;
+        }
+        for call in nodes.iter().filter(|node| node.host_marks != 0) {
+            for_each_bit(call.host_marks, |mark| at_stake[usize::from(mark)] += call.end - call.start);
+        }
         let counts = |node: &Node| node.hold != Hold::Whole && (node.marks != 0 || node.group != 0);
         for node in nodes.iter().filter(|node| counts(node)) {
             let name = view.trace.name_id(node.row);
             let marks = (0..32).filter(|mark| node.marks >> mark & 1 == 1);
+            let since = view.trace.start(node.row).unwrap_or(node.start).min(node.start);
+            marks.clone().for_each(|mark| at_stake[mark] += node.end - since);
             match node.what {
                 What::Gpu(_) => {
                     marks.for_each(|mark| gpu.add(mark, name, (node.start, node.end)));
@@ -376,11 +408,14 @@ impl RankMarks {
             rank,
             gpu: gpu.named(view),
             waits: waits.named(view),
+            at_stake,
             groups: groups.named(view),
             fill: if weight > 0.0 { filled / weight } else { 1.0 },
             opportunities: Vec::new(),
+            link: Limits::default().or_of(view).link(),
             guessed_steps: view.steps().origin == StepOrigin::Inferred,
             decode: RankDecode::default(),
+            experts: RankExperts::default(),
             start_up: StartUp::default(),
             lead: lead::of(view, nodes, model.graph().map(|graph| graph.span.start)),
         }

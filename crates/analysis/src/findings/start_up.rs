@@ -17,7 +17,10 @@ pub(super) fn start_up(facts: &Facts<'_>) -> Vec<Finding> {
     };
     let found = &worst.start_up;
     let whole = graph.span.len().max(Ns(1));
-    let inside = found.span.filter(|(_, end)| *end > graph.span.start);
+    // What belongs to steps that are set apart is spoken of with them.
+    let model = facts.model.ranks.iter().find(|model| model.rank == worst.rank);
+    let from = model.map_or(graph.span.start, |model| model.steps.counts_from());
+    let inside = found.span.filter(|(_, end)| *end > from);
     let (Some((start, end)), true) = (inside, found.time.pct_of(whole) >= WORTH_PCT) else {
         return Vec::new();
     };

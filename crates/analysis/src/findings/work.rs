@@ -116,7 +116,7 @@ fn seen(facts: &Facts<'_>, mark: u32, without: &Scenario) -> Option<(Gain, Evide
             marked.count,
             most.rank,
             crate::text::time(marked.time),
-            marked.name
+            crate::text::name(&marked.name)
         ),
     };
     Some((gain, evidence, marked))

@@ -36,7 +36,7 @@ impl NodeOf {
 
 pub(super) fn build(view: View<'_>, window: &Window, marks: &Marks<'_>) -> Graph {
     let syncs = syncs::recorded(view);
-    let waits = waits::find(view, window, &syncs);
+    let waits = waits::find(view, &syncs);
     let handovers = handover::find(view, window);
     let threads = host::threads(view, window, &handovers, &waits);
     let (mut nodes, places) = in_order(view, window.span, marks, &threads);
@@ -248,7 +248,7 @@ fn host_parts(view: View<'_>, graph: &Graph, mark: &HostMark<'_>) -> Vec<HostPar
     parts
 }
 
-pub(super) fn for_each_bit(mut bits: u32, mut each: impl FnMut(u8)) {
+pub(crate) fn for_each_bit(mut bits: u32, mut each: impl FnMut(u8)) {
     while bits != 0 {
         each(bits.trailing_zeros() as u8);
         bits &= bits - 1;

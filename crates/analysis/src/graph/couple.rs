@@ -1,10 +1,12 @@
 //! Ranks joined by their collectives: nobody's transfer begins before everybody has arrived.
 
+use std::sync::Arc;
+
 use gpuscope_trace::{Kind, Ns, Row, View};
 use rustc_hash::FxHashMap;
 
 use super::replay::{Replayed, Scenario, lags};
-use super::{Graph, Marks, Node, NodeId, What, Window};
+use super::{Edge, Graph, Marks, Node, NodeId, What, Why, Window};
 use crate::clocks::Offsets;
 use crate::collectives::{Matched, Member, Part, RankParts};
 
@@ -12,7 +14,7 @@ use crate::collectives::{Matched, Member, Part, RankParts};
 #[derive(Debug)]
 pub(crate) struct RankGraph {
     pub graph: Graph,
-    parts: RankParts,
+    parts: Arc<RankParts>,
     /// By the place of the part; `NodeId::MAX` outside the window.
     node_of_part: Vec<NodeId>,
 }
@@ -79,7 +81,7 @@ impl Coupled {
     /// Graphs whose collectives are matched, on one clock. Ranks whose clock drifts are put right for the middle of
     /// their window, which is exact enough for some steps.
     pub(crate) fn of(ranks: Vec<RankGraph>) -> Coupled {
-        let matched = Matched::new(ranks.iter().map(|rank| &rank.parts));
+        let matched = Matched::new(ranks.iter().map(|rank| &*rank.parts));
         let clocks = Offsets::of(&matched);
         // Of several inputs for one rank only the first is matched.
         let places = |member: &Member| ranks.iter().position(|rank| rank.parts.rank == member.rank);
@@ -137,6 +139,9 @@ impl Coupled {
     }
 
     pub(crate) fn meeting(&self, place: Place) -> Option<&Meeting> {
+        if self.meetings.is_empty() {
+            return None;
+        }
         let i = self.meeting_of[place.graph as usize].get(&place.node)?;
         Some(&self.meetings[*i as usize])
     }
@@ -153,6 +158,12 @@ impl Coupled {
         let node = &self.graphs[place.graph as usize].nodes[place.node as usize];
         let end = node.end + self.offsets[place.graph as usize];
         Some((end - meeting.all_there).max(Ns::ZERO).min(node.end - node.start))
+    }
+
+    /// Whether streams are only inferred to have waited for others.
+    pub(crate) fn infers_waits(&self) -> bool {
+        let is_inferred = |edge: &Edge| edge.inferred && edge.why == Why::Event;
+        self.graphs.iter().flat_map(|graph| &graph.edges).any(is_inferred)
     }
 
     /// Whether some communication has no counterpart here.

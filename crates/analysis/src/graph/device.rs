@@ -1,5 +1,7 @@
 //! GPU work follows its launch, the work before it on its stream, and the events its stream waited for.
 
+use std::sync::Arc;
+
 use gpuscope_trace::{Ns, Row, View};
 use rustc_hash::FxHashMap;
 
@@ -64,8 +66,8 @@ impl<'a> Device<'a> {
     pub(super) fn link(&self, into: &mut Vec<(NodeId, Edge)>) {
         let (waits, inferred) = self.stream_waits();
         let mut held_back: FxHashMap<Row, Vec<Row>> = FxHashMap::default();
-        for (held, source) in waits {
-            held_back.entry(held).or_default().push(source);
+        for (held, source) in waits.iter() {
+            held_back.entry(*held).or_default().push(*source);
         }
         for stream in self.streams.values() {
             let mut before: Option<NodeId> = None;
@@ -97,10 +99,10 @@ impl<'a> Device<'a> {
     }
 
     /// Streams that waited for others: what had to wait, and for what; and whether that is a guess.
-    fn stream_waits(&self) -> (Vec<(Row, Row)>, bool) {
+    fn stream_waits(&self) -> (Arc<Vec<(Row, Row)>>, bool) {
         let recorded = |sync: &Sync| sync.held_back.zip(sync.source());
         if self.syncs.iter().any(|sync| sync.held_back.is_some()) {
-            return (self.syncs.iter().filter_map(recorded).collect(), false);
+            return (Arc::new(self.syncs.iter().filter_map(recorded).collect()), false);
         }
         (stream_waits::by_call_order(self.view), true)
     }

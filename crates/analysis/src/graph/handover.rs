@@ -2,6 +2,9 @@
 //!
 //! The trace does not say so; but while the engine evaluates functions, the thread that called it records nothing.
 //! Each stretch of the engine's work inside one such silence is a handover.
+//!
+//! Where no operators are recorded, calls have to do: the thread that calls first waits while another calls within one
+//! of its silences.
 
 use gpuscope_trace::{Class, Interval, Ns, Row, ThreadId, View};
 use rustc_hash::FxHashMap;
@@ -38,7 +41,16 @@ pub(super) fn find(view: View<'_>, window: &Window) -> Vec<Handover> {
             work.entry(thread).or_default().push((Interval::new(start, end), row));
         }
     }
-    let Some((waiting, waiting_row)) = forward_thread(view, &work, &operators) else { return Vec::new() };
+    let forward = if operators.is_empty() {
+        work = calls(view, window);
+        work.iter()
+            .map(|(thread, calls)| (calls[0], *thread))
+            .min_by_key(|((span, _), _)| span.start)
+            .map(|((_, row), thread)| (thread, row))
+    } else {
+        forward_thread(view, &work, &operators)
+    };
+    let Some((waiting, waiting_row)) = forward else { return Vec::new() };
     let silences = silences(view, waiting, window);
     let mut engines: Vec<ThreadId> = work.keys().copied().filter(|thread| *thread != waiting).collect();
     engines.sort_unstable();
@@ -50,6 +62,23 @@ pub(super) fn find(view: View<'_>, window: &Window) -> Vec<Handover> {
         }
     }
     found
+}
+
+/// All calls of each thread.
+fn calls(view: View<'_>, window: &Window) -> FxHashMap<ThreadId, Vec<(Interval, Row)>> {
+    let trace = view.trace;
+    let mut calls: FxHashMap<ThreadId, Vec<(Interval, Row)>> = FxHashMap::default();
+    for row in trace.rows().filter(|row| trace.class(*row).is_call()) {
+        if let Some((start, end)) =
+            trace.span(row).filter(|(start, _)| (window.span.start..=window.span.end).contains(start))
+        {
+            calls.entry(trace.track(row).thread).or_default().push((Interval::new(start, end), row));
+        }
+    }
+    for calls in calls.values_mut() {
+        calls.sort_by_key(|(span, _)| span.start);
+    }
+    calls
 }
 
 /// The thread of the steps, else the one with most operators beside the engine's.

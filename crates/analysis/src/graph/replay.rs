@@ -31,6 +31,8 @@ pub(crate) enum Alone {
 pub(crate) struct Scenario {
     /// For each mark, what its time is multiplied with.
     pub factors: Vec<f64>,
+    /// The same for what is part of the first step, if that is different.
+    pub first_factors: Option<Vec<f64>>,
     /// For each graph and node of it; empty for no change. A return with 0 waits for nothing, and a launch with 0 is
     /// gone, with what its thread did since the one before.
     pub node_factors: Vec<Vec<f32>>,
@@ -129,6 +131,12 @@ impl Scenario {
         self
     }
 
+    /// Whether work of some marks takes less time, and none more.
+    pub(crate) fn shortens(&self) -> bool {
+        let has_others = !(self.node_factors.is_empty() && self.host_factors.is_empty());
+        !self.factors.is_empty() && !has_others && self.factors.iter().all(|factor| *factor <= 1.0)
+    }
+
     fn group(&self, node: &Node) -> GroupChange {
         self.groups.get(usize::from(node.group)).copied().filter(|_| node.group != 0).unwrap_or_default()
     }
@@ -142,16 +150,26 @@ impl Scenario {
         node.what == What::Call && (node.marks & self.fused != 0 || self.node_factor(place) == 0.0)
     }
 
-    fn factor(&self, marks: u32) -> f64 {
+    fn factor(&self, node: &Node, marks: u32) -> f64 {
         if marks == 0 {
             return 1.0;
         }
-        let each = self.factors.iter().enumerate().filter(|(mark, _)| marks >> mark & 1 == 1);
+        let each = self.factors_of(node).iter().enumerate().filter(|(mark, _)| marks >> mark & 1 == 1);
         each.map(|(_, factor)| *factor).product()
     }
 
+    fn factors_of(&self, node: &Node) -> &[f64] {
+        match &self.first_factors {
+            Some(factors) if node.hold == Hold::First => factors,
+            _ => &self.factors,
+        }
+    }
+
     fn of_node(&self, place: Place, node: &Node) -> f64 {
-        self.factor(node.marks) * self.group(node).factor * self.node_factor(place)
+        if node.marks == 0 && node.group == 0 && self.node_factors.is_empty() {
+            return 1.0;
+        }
+        self.factor(node, node.marks) * self.group(node).factor * self.node_factor(place)
     }
 
     fn node_factor(&self, place: Place) -> f64 {
@@ -191,7 +209,7 @@ pub(crate) fn replay(coupled: &Coupled, scenario: &Scenario) -> Vec<Replayed> {
     state.times
 }
 
-/// How long the host of a graph takes if it never waits for the GPU.
+/// When the host of a graph is done if it never waits for the GPU.
 pub(crate) fn host_alone(graph: &Graph, i: usize, scenario: &Scenario) -> Option<Ns> {
     let end = graph.host_end?;
     let (lags, mut times) = (lags(graph, i, scenario), vec![graph.span.start; end as usize + 1]);
@@ -200,18 +218,26 @@ pub(crate) fn host_alone(graph: &Graph, i: usize, scenario: &Scenario) -> Option
         if matches!(node.what, What::Gpu(_)) {
             continue;
         }
+        if node.hold == Hold::Whole {
+            times[id as usize] = node.start;
+            continue;
+        }
         let mut start = None;
         for at in graph.edge_range(id) {
             let edge = &graph.edges[at];
             if matches!(edge.why, Why::Thread | Why::Handover) {
                 let from = &graph.nodes[edge.from as usize];
-                let ran = if edge.from_end { call_time(from, edge.from, i, scenario) } else { Ns::ZERO };
+                let ran = match edge.from_end {
+                    true if from.hold == Hold::Whole => from.end - from.start,
+                    true => call_time(from, edge.from, i, scenario),
+                    false => Ns::ZERO,
+                };
                 start = start.max(Some(times[edge.from as usize] + ran + lags[at]));
             }
         }
         times[id as usize] = start.unwrap_or(node.start);
     }
-    Some(times[end as usize] - graph.span.start)
+    Some(times[end as usize])
 }
 
 /// What a node on the host takes itself.
@@ -221,7 +247,7 @@ fn call_time(node: &Node, id: NodeId, graph: usize, scenario: &Scenario) -> Ns {
         return if node.what == What::Call { Ns::ZERO } else { node.end - node.start };
     }
     let all = scenario.host_factors.get(graph).copied().unwrap_or(1.0);
-    scaled(node.end - node.start, all * scenario.factor(node.host_marks))
+    scaled(node.end - node.start, all * scenario.factor(node, node.host_marks))
 }
 
 /// What the lags of edges become: host work of a mark shrinks or grows with it.
@@ -247,8 +273,14 @@ pub(super) fn lags(graph: &Graph, i: usize, scenario: &Scenario) -> Vec<Ns> {
             }
         }
     }
+    let mut node = 0;
     for part in &graph.host_parts {
-        let factor = scenario.factors.get(part.mark as usize).copied().unwrap_or(1.0);
+        // Parts come in the order of edges, and edges in that of the nodes they lead to.
+        while graph.edge_range(node).end <= part.edge as usize {
+            node += 1;
+        }
+        let factors = scenario.factors_of(&graph.nodes[node as usize]);
+        let factor = factors.get(part.mark as usize).copied().unwrap_or(1.0);
         let lag = &mut lags[part.edge as usize];
         *lag = (*lag - part.time + scaled(part.time, factor)).max(Ns::ZERO);
     }
@@ -299,9 +331,9 @@ impl State<'_> {
                 if node == nodes {
                     break;
                 }
-                let place = Place { graph, node };
-                let begins = self.coupled.start(place);
-                if until.is_some_and(|until| begins > until) {
+                let Some(until) = until else { continue };
+                let begins = self.coupled.start(Place { graph, node });
+                if begins > until {
                     next.push(Reverse((begins, graph, node)));
                     break;
                 }
@@ -344,7 +376,9 @@ impl State<'_> {
         let end = self.end(place, node, start);
         let times = &mut self.times[place.graph as usize];
         (times.start[place.node as usize], times.end[place.node as usize]) = (start, end);
-        self.close_meeting(place);
+        if matches!(node.what, What::Gpu(_)) {
+            self.close_meeting(place);
+        }
     }
 
     fn is_lifted(&self, place: Place, node: &Node, edge: &Edge) -> bool {
@@ -398,10 +432,9 @@ impl State<'_> {
 
     /// Once all are there, a collective ends for each as long after the last arrival as it took then.
     fn close_meeting(&mut self, place: Place) {
-        let Some(meeting) = self.coupled.meeting(place) else { return };
-        if meeting.last != place {
+        let Some(meeting) = self.coupled.meeting(place).filter(|meeting| meeting.last == place) else {
             return;
-        }
+        };
         let on_common_clock = |place: &Place| {
             self.times[place.graph as usize].start[place.node as usize]
                 + self.coupled.offsets[place.graph as usize]

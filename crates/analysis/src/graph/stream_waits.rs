@@ -7,6 +7,7 @@
 //! still: of that stream the last work that had.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use gpuscope_trace::{Kind, Ns, Row, ThreadId, View};
 use rustc_hash::FxHashSet;
@@ -49,9 +50,13 @@ struct Call {
 const RIGHT_BEFORE: Ns = Ns(25_000);
 
 /// What had to wait, each with what it waited for.
-pub(super) fn by_call_order(view: View<'_>) -> Vec<(Row, Row)> {
+pub(super) fn by_call_order(view: View<'_>) -> Arc<Vec<(Row, Row)>> {
+    view.index.derived(|| find(view))
+}
+
+fn find(view: View<'_>) -> Vec<(Row, Row)> {
     let calls = calls(view);
-    let communication = view.gpu().filter(|event| event.kind == Kind::Communication);
+    let communication = view.index.gpu(view.trace).iter().filter(|event| event.kind == Kind::Communication);
     let communication: FxHashSet<Row> = communication.map(|event| event.row).collect();
     let mut found = Vec::new();
     for thread in calls.chunk_by(|a, b| a.thread == b.thread) {

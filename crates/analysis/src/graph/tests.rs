@@ -119,6 +119,21 @@ fn the_backward_thread_runs_while_the_forward_thread_waits() {
 }
 
 #[test]
+fn without_operators_a_thread_waits_while_another_calls() {
+    let calls = trace().call(1, 5..8).call(3, 140..142);
+    let on_other = [(gpuscope_trace::Arg::Correlation, 2)];
+    let loaded = calls
+        .on_thread(2, "cuda_runtime", "cudaLaunchKernel", 40..90, &on_other)
+        .kernel("forward", 7, 10..15, 1)
+        .kernel("backward", 7, 95..98, 2)
+        .kernel("update", 7, 145..190, 3)
+        .build();
+    let coupled = Coupled::apart(vec![graph(&loaded, 0..190)]);
+    let path = names_on_path(&loaded, &coupled);
+    assert!(path.iter().any(|(what, time)| what == "Thread cudaLaunchKernel" && *time == 50), "{path:?}");
+}
+
+#[test]
 fn a_collective_leads_over_to_the_rank_that_came_last() {
     let rank = |launched: i64, end: i64| {
         trace()

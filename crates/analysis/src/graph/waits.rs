@@ -8,10 +8,12 @@
 //! * Any call that took far longer than usual while the GPU was busy is taken to have waited for what happened there
 //!   last. That is inferred; the first launch of a kernel is left out, since that loads its code.
 
+use std::sync::Arc;
+
 use gpuscope_trace::{Interval, Kind, Ns, Row, ThreadId, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::{Why, Window};
+use super::Why;
 use crate::cover::Covered;
 use crate::launch_queue::LaunchQueues;
 use crate::syncs::{Awaited, LaunchOrder, STREAM_WAITS, StreamKey, Sync};
@@ -46,10 +48,12 @@ pub(super) struct Wait {
     pub lag: Ns,
 }
 
+/// By the call.
 pub(super) type Waits = FxHashMap<Row, Wait>;
 
-pub(super) fn find(view: View<'_>, window: &Window, syncs: &[Sync]) -> Waits {
-    Finder::new(view, window, syncs).run(window)
+/// Of all calls, whatever the window: it does not change who waited for what.
+pub(super) fn find(view: View<'_>, syncs: &[Sync]) -> Arc<Waits> {
+    view.derived(|| Finder::new(view, syncs).run())
 }
 
 /// What a call does by its name.
@@ -86,11 +90,11 @@ struct Call {
 
 struct Finder<'a> {
     view: View<'a>,
-    typical: TypicalCalls,
-    queues: LaunchQueues,
-    order: LaunchOrder,
+    typical: Arc<TypicalCalls>,
+    queues: Arc<LaunchQueues>,
+    order: Arc<LaunchOrder>,
     recorded: FxHashMap<Row, &'a Sync>,
-    /// GPU events of the window by end.
+    /// GPU events by end.
     by_end: Vec<(Ns, Row)>,
     /// Starts and ends of each stream's events, in order.
     moments: FxHashMap<StreamKey, Vec<Reached>>,
@@ -104,7 +108,7 @@ struct Finder<'a> {
 }
 
 impl<'a> Finder<'a> {
-    fn new(view: View<'a>, window: &Window, syncs: &'a [Sync]) -> Finder<'a> {
+    fn new(view: View<'a>, syncs: &'a [Sync]) -> Finder<'a> {
         let typical = TypicalCalls::of(view);
         let mut by_end = Vec::new();
         let mut moments: FxHashMap<StreamKey, Vec<Reached>> = FxHashMap::default();
@@ -115,9 +119,6 @@ impl<'a> Finder<'a> {
         let mut launched = 0;
         let (mut blocking, mut outlived) = (FxHashMap::default(), FxHashMap::default());
         for event in view.gpu() {
-            if event.end <= window.span.start || event.start >= window.span.end {
-                continue;
-            }
             busy.add(event.interval());
             by_end.push((event.end, event.row));
             let of_stream = moments.entry(stream_of(view, event.row)).or_default();
@@ -153,7 +154,7 @@ impl<'a> Finder<'a> {
         let host_waits = syncs.iter().filter(|sync| view.trace.name(sync.row) != STREAM_WAITS);
         Finder {
             view,
-            queues: LaunchQueues::of(view, &typical),
+            queues: LaunchQueues::of(view),
             order: LaunchOrder::of(view),
             recorded: host_waits.filter_map(|sync| Some((sync.call?, sync))).collect(),
             typical,
@@ -166,15 +167,12 @@ impl<'a> Finder<'a> {
         }
     }
 
-    fn run(&self, window: &Window) -> Waits {
+    fn run(&self) -> Waits {
         let trace = self.view.trace;
         let mut roles: Vec<Option<Role>> = vec![None; trace.strings.len()];
         let mut found = Waits::default();
         for row in trace.rows().filter(|row| trace.class(*row).is_call()) {
             let Some((start, end)) = trace.span(row) else { continue };
-            if start < window.span.start || start > window.span.end {
-                continue;
-            }
             let name = trace.name_id(row);
             let role = *roles[name.index()].get_or_insert_with(|| Role::of(trace.strings.get(name)));
             let call = Call { row, start, end };
@@ -229,6 +227,17 @@ impl<'a> Finder<'a> {
     }
 
     fn queued(&self, call: &Call) -> Option<Wait> {
+        if self.queues.behind_unrecorded.contains(&call.row) {
+            // What it waited for is not here; it takes what it costs, and the rest is a delay.
+            let own = self.typical.time(self.view, call.row);
+            return Some(Wait {
+                sources: Vec::new(),
+                why: Why::FullQueue,
+                inferred: true,
+                own,
+                lag: Ns::ZERO,
+            });
+        }
         let row = *self.queues.blocked.get(&call.row)?;
         let time = self.view.trace.start(row)?;
         let own = self.typical.time(self.view, call.row);

@@ -172,6 +172,8 @@ pub(crate) struct Causes<'a> {
     nesting: &'a Nesting,
     /// Per row: not known yet, none, or the row of the event that tells the cause two further on.
     told_by: Vec<u32>,
+    /// Per name: the class it was last met with, and the cause that it tells then.
+    of_name: Vec<Option<(Class, Option<Cause>)>>,
     path: Vec<Row>,
 }
 
@@ -185,6 +187,7 @@ impl<'a> Causes<'a> {
             trace,
             nesting: view.index.nesting(trace),
             told_by: vec![UNKNOWN; trace.len()],
+            of_name: vec![None; trace.strings.len()],
             path: Vec::new(),
         }
     }
@@ -192,13 +195,22 @@ impl<'a> Causes<'a> {
     /// The cause of time spent in a row, and the name of the event that tells it.
     pub(crate) fn of(&mut self, row: Row) -> (Cause, StrId) {
         let trace = self.trace;
-        let telling = |row: Row| Cause::telling(trace.class(row), trace.name(row));
         match self.told_by(row).checked_sub(2) {
             Some(by) => {
-                let cause = telling(by).unwrap_or(Cause::NothingRecorded);
+                let cause = self.telling(by).unwrap_or(Cause::NothingRecorded);
                 (cause, trace.name_id(by))
             }
             None => (Cause::of_class(trace.class(row), trace.name(row)), trace.name_id(row)),
+        }
+    }
+
+    /// The cause that a row's own name tells.
+    fn telling(&mut self, row: Row) -> Option<Cause> {
+        let (class, name) = (self.trace.class(row), self.trace.name_id(row));
+        let known = &mut self.of_name[name.index()];
+        match known {
+            Some((of, cause)) if *of == class => *cause,
+            _ => known.insert((class, Cause::telling(class, self.trace.strings.get(name)))).1,
         }
     }
 
@@ -208,12 +220,11 @@ impl<'a> Causes<'a> {
             self.path.push(row);
             here = self.nesting.parent(row);
         }
-        let telling = |row: Row| Cause::telling(self.trace.class(row), self.trace.name(row));
         let mut outside = here.map_or(NONE, |row| self.told_by[row as usize]);
-        let mut weight = outside.checked_sub(2).and_then(telling).map(Cause::weight);
+        let mut weight = outside.checked_sub(2).and_then(|by| self.telling(by)).map(Cause::weight);
         // From the outside in, so that of equal weights the innermost is taken.
         while let Some(row) = self.path.pop() {
-            let own = telling(row).map(Cause::weight);
+            let own = self.telling(row).map(Cause::weight);
             if own.is_some() && own >= weight {
                 (outside, weight) = (row.saturating_add(2), own);
             }

@@ -1,6 +1,7 @@
 //! Each gap in a device's busy time, cut where the call that launched what ended it began and where it returned.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use gpuscope_trace::{GpuEvent, Interval, Ns, View};
 use serde::Serialize;
@@ -51,7 +52,7 @@ impl Cut {
 /// The gaps of all devices, on the way through the GPU events of a view.
 pub(super) struct Devices {
     threshold: Ns,
-    unrecorded: Unrecorded,
+    unrecorded: Arc<Unrecorded>,
     states: BTreeMap<i64, DeviceState>,
 }
 

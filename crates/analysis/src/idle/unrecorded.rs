@@ -7,6 +7,8 @@
 //! recording is judged so: the wait is longer than all that was recorded before it. Later a first event may wait for
 //! much else.
 
+use std::sync::Arc;
+
 use gpuscope_trace::{Bitmap, Interval, Ns, Row, View};
 use rustc_hash::FxHashSet;
 
@@ -24,7 +26,11 @@ pub(crate) struct Unrecorded {
 
 impl Unrecorded {
     /// Of the whole trace, whatever is selected: what was not selected was recorded nonetheless.
-    pub(crate) fn of(view: View<'_>) -> Unrecorded {
+    pub(crate) fn of(view: View<'_>) -> Arc<Unrecorded> {
+        view.index.derived(|| Unrecorded::find(view))
+    }
+
+    fn find(view: View<'_>) -> Unrecorded {
         let trace = view.trace;
         let Some((recording_began, _)) = trace.extent() else { return Unrecorded::default() };
         // Several tracks may be of one stream.
@@ -45,6 +51,11 @@ impl Unrecorded {
             held_up.retain(|(_, launched)| drained.is_none_or(|drained| *launched < drained));
         }
         Unrecorded { recording_began, held_up: held_up.into_iter().map(|(row, _)| row).collect() }
+    }
+
+    /// Whether an event is the first of its stream and waited for older work.
+    pub(crate) fn held_up(&self, event: Row) -> bool {
+        self.held_up.contains(&event)
     }
 
     /// Whether it filled the gap that an event ends which a call launched.

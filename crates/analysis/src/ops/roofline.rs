@@ -2,7 +2,7 @@
 //! whichever is longer.
 
 use gpuscope_trace::View;
-use gpuscope_work::gpus::{Device, Gpu, Peaks, Recognised, recognise};
+use gpuscope_work::gpus::{Device, Gpu, Link, Peaks, Recognised, recognise};
 use gpuscope_work::{Engine, Precision, Work};
 use serde::Serialize;
 
@@ -102,6 +102,11 @@ impl Limits {
 
     pub(crate) fn memory_gb_per_s(&self) -> Option<f64> {
         self.peaks.memory_gb_per_s.or_else(|| self.gpu.as_ref()?.memory_gb_per_s())
+    }
+
+    /// How the GPU is linked to the others of its machine.
+    pub(crate) fn link(&self) -> Option<&'static Link> {
+        self.gpu.as_ref()?.link()
     }
 
     /// The GPU whose peaks these are.

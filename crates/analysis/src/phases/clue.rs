@@ -1,6 +1,6 @@
 //! What the name of a host event says about the pass that runs inside it.
 
-use gpuscope_trace::{Arg, Class, Group, Row, StrId, Trace};
+use gpuscope_trace::{Arg, Class, FETCHING, Group, Row, StrId, Trace};
 
 use crate::engine::{self, ENGINE, Pass};
 
@@ -108,16 +108,6 @@ fn of_engine(function: &str) -> Clue {
 }
 
 fn of_annotation(name: &str) -> Clue {
-    const FETCHING: [&str; 8] = [
-        "dataloader",
-        "data_load",
-        "data load",
-        "load_data",
-        "load_batch",
-        "wait_for_batch",
-        "next_batch",
-        "get_batch",
-    ];
     let lower = name.trim_matches(['#', ' ']).to_ascii_lowercase();
     let first = lower.split([':', ' ', '#', '.', '(', '_']).next().unwrap_or_default();
     match first {

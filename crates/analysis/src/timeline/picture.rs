@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use gpuscope_table::Unit;
 use gpuscope_trace::{Arg, GpuEvent, Ns, Row, StrId, View};
@@ -89,7 +90,7 @@ pub(super) struct OfRank {
     tracks: Vec<Track>,
     arrows: Vec<(u32, u32)>,
     left_out: LeftOut,
-    parts: RankParts,
+    parts: Arc<RankParts>,
 }
 
 impl OfRank {
@@ -307,7 +308,7 @@ impl<'a> Texts<'a> {
 impl Picture {
     /// Puts the ranks on one clock, and their names into one list.
     pub(super) fn of(ranks: Vec<OfRank>) -> Picture {
-        let matched = Matched::new(ranks.iter().map(|rank| &rank.parts));
+        let matched = Matched::new(ranks.iter().map(|rank| &*rank.parts));
         let offsets = Offsets::of(&matched);
         let mut picture = Picture { notes: vec![String::new()], ..Picture::default() };
         let (mut names, mut notes) = (Numbers::default(), Numbers::default());

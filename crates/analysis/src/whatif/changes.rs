@@ -66,14 +66,6 @@ impl Changes {
         scales.filter(|(_, scale)| may(scale)).fold(0, |bits, (i, _)| bits | 1 << i)
     }
 
-    /// Half of the change, where it only takes work away.
-    pub(super) fn half_way(&self) -> Option<Changes> {
-        let takes_away = !self.scales.is_empty() && self.scales.iter().all(|scale| scale.factor <= 1.0);
-        let mut half = self.clone();
-        half.scales.iter_mut().for_each(|scale| scale.factor = scale.factor.midpoint(1.0));
-        takes_away.then_some(half)
-    }
-
     fn hidden(&self, view: View<'_>, row: Row, kind: Kind) -> u32 {
         let Some(group) = &self.perfect_overlap else { return 0 };
         let named = |arg| view.trace.args.text(row, arg).map(|text| view.trace.strings.get(text));

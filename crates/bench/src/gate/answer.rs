@@ -3,6 +3,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 
+use gpuscope_report::html::escaped;
 use gpuscope_report::{markdown, one_line, units};
 use gpuscope_table::{Table, Tabular, Unit};
 use serde::Serialize;
@@ -263,22 +264,6 @@ impl Verdict {
 /// `0.0123`, or that it is less than can be shown.
 fn chance(p: f64) -> String {
     if p < 0.000_05 { "< 0.0001".to_owned() } else { format!("{p:.4}") }
-}
-
-/// For XML, which has no way to write some characters.
-fn escaped(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
-            c => escaped.push(c),
-        }
-    }
-    escaped
 }
 
 impl Tabular for GateAnswer {

@@ -2,7 +2,6 @@
 
 use std::path::PathBuf;
 
-use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
 
 use super::{ReadingArgs, SelectionArgs};
@@ -11,7 +10,7 @@ use crate::parse;
 #[derive(Debug, Args)]
 pub(crate) struct Convert {
     /// Traces: files, folders, globs, tar or zip archives, or `-` for standard input
-    #[arg(required = true, value_name = "TRACE", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(required = true, value_name = "TRACE", value_parser = parse::TraceName)]
     pub traces: Vec<String>,
     /// Where to: .json, .json.gz or .json.zst, a folder for one file per rank, or `-`
     #[arg(short, long, value_name = "FILE|DIR/")]

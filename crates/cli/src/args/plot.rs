@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use clap::builder::NonEmptyStringValueParser;
 
 use super::{ReadingArgs, SelectionArgs};
+use crate::parse;
 
 #[derive(Debug, Args)]
 pub(crate) struct PlotArgs {
@@ -13,7 +13,7 @@ pub(crate) struct PlotArgs {
     #[arg(value_name = "NAME", required_unless_present = "list")]
     pub name: Option<String>,
     /// Traces: files, folders, globs, tar or zip archives, or `-` for standard input
-    #[arg(required_unless_present = "list", value_name = "TRACE", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(required_unless_present = "list", value_name = "TRACE", value_parser = parse::TraceName)]
     pub traces: Vec<String>,
     /// Name all charts and say what they show
     #[arg(long)]

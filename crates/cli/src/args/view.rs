@@ -1,14 +1,14 @@
 //! Serving the timeline.
 
 use clap::Args;
-use clap::builder::NonEmptyStringValueParser;
 
 use super::{ReadingArgs, SelectionArgs};
+use crate::parse;
 
 #[derive(Debug, Args)]
 pub(crate) struct ViewArgs {
     /// Traces: files, folders, globs, tar or zip archives, or `-` for standard input
-    #[arg(required = true, value_name = "TRACE", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(required = true, value_name = "TRACE", value_parser = parse::TraceName)]
     pub traces: Vec<String>,
     /// The port to listen on [default: any that is free]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]

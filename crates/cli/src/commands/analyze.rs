@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use gpuscope_analysis::analyze::AnalyzeAnswer;
 use gpuscope_analysis::{Analyze, Dossier};
+use gpuscope_files::FileKind;
 
 use super::{ask, inference, options};
 use crate::Console;
@@ -32,20 +33,19 @@ pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Fail
     if *json || *csv || *explain || table.is_some() || !is_page(&report) || is_for_program {
         return tables(asked, console);
     }
-    let output = Output::new(&asked.output)?;
+    let output = Output::new(&asked.output, console)?;
     // A program that wants a report says where.
     if console.session.is_some() && asked.output.output.is_none() {
-        let mut outcome = ask(&Analyze, asked, options(asked, console)?, &output, console)?;
+        let mut outcome = ask(&Analyze, asked, options(asked, console)?, console)?;
         name_replayed(&mut outcome.answer, asked, console)?;
         show(&outcome, &asked.traces, Report::NotAsked, &output, console)?;
         return Ok(Exit::DONE);
     }
     let run = console.open(&asked.traces, options(asked, console)?)?;
-    output.spare(|file| run.reads(file))?;
     let mut outcome = run.ask(&dossier(run.inputs()))?;
     name_replayed(&mut outcome.answer.analyze, asked, console)?;
     // A folder that cannot be written to is no reason to keep the answer back, unless a file was asked for.
-    let report = match Output::new(&to_file)?.write_report("analyze", &outcome) {
+    let report = match Output::new(&to_file, console)?.write_report("analyze", &outcome) {
         Ok(()) => Report::Written(&report),
         Err(failure) if asked.output.output.is_some() => return Err(failure),
         Err(_) => Report::Unwritable,
@@ -60,8 +60,7 @@ pub(crate) fn dossier(inputs: usize) -> Dossier {
 }
 
 fn is_page(file: &Path) -> bool {
-    let end = file.extension().map(|end| end.to_string_lossy().to_ascii_lowercase());
-    matches!(end.as_deref(), Some("html" | "htm" | "pdf"))
+    FileKind::Html.is_of(file) || FileKind::Pdf.is_of(file)
 }
 
 /// What graphs replay gets its operators from a trace of their capture, if there is one beside the traces.
@@ -76,8 +75,8 @@ fn name_replayed(answer: &mut AnalyzeAnswer, asked: &Asked, console: &Console<'_
 
 /// The answer as tables, where no page is wanted.
 fn tables(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output)?;
-    let mut outcome = ask(&Analyze, asked, options(asked, console)?, &output, console)?;
+    let output = Output::new(&asked.output, console)?;
+    let mut outcome = ask(&Analyze, asked, options(asked, console)?, console)?;
     name_replayed(&mut outcome.answer, asked, console)?;
     output.write("analyze", &outcome, console)?;
     let OutputArgs { json, csv, explain, table, output: file, .. } = &asked.output;

@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(asked: &Asked, series: bool, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let (series, output) = with_course(asked, series, console)?;
-    let outcome = ask(&Bandwidth { series }, asked, options(asked, console)?, &output, console)?;
+    let outcome = ask(&Bandwidth { series }, asked, options(asked, console)?, console)?;
     output.write_drawn("bandwidth", &outcome, console)?;
     Ok(Exit::DONE)
 }

@@ -1,6 +1,7 @@
 //! `gpuscope bench`: measured runs shown, compared and gated. `bench run` itself is in Python, where models are.
 
-use std::path::Path;
+use std::io::Write;
+use std::path::{Path, PathBuf};
 
 use gpuscope_bench::compare::{Comparison, Speedups};
 use gpuscope_bench::data::{self, Measured, Side};
@@ -8,15 +9,16 @@ use gpuscope_bench::gate::{self, GateAnswer, Policy};
 use gpuscope_bench::history::Series;
 use gpuscope_bench::overview::{Best, Overview};
 use gpuscope_bench::{Error, Metric};
+use gpuscope_files::{Claim, FileKind};
 use gpuscope_job::Outcome;
-use gpuscope_report::{Lead, LeadNumber};
+use gpuscope_report::{Lead, LeadNumber, one_line};
 use gpuscope_table::Unit;
 
 use super::history;
 use crate::Console;
 use crate::args::{BenchCommand, CompareArgs, Database, GateArgs, ReportArgs};
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, unwritable, writable};
+use crate::output::{Output, writable, write_file};
 use crate::parse;
 
 pub(crate) fn run(command: &BenchCommand, console: &mut Console<'_>) -> Result<Exit, Failure> {
@@ -37,9 +39,8 @@ pub(super) fn plain<A>(answer: A) -> Outcome<A> {
 }
 
 fn report(asked: &ReportArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::with_charts(&asked.output)?;
-    output.spare(|file| is_same(file, &asked.run))?;
-    let mut sides = sides(&asked.run, &asked.database)?;
+    let output = Output::with_charts(&asked.output, console)?;
+    let mut sides = sides(&asked.run, &asked.database, console)?;
     // Of a comparison, what is to be.
     let Some(side) = sides.pop() else { return Ok(Exit::DONE) };
     let overview = Overview::of(side.measured);
@@ -66,11 +67,10 @@ fn report(asked: &ReportArgs, console: &mut Console<'_>) -> Result<Exit, Failure
 }
 
 fn compare(asked: &CompareArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::with_charts(&asked.output)?;
-    output.spare(|file| asked.runs.iter().any(|run| is_same(file, run)))?;
+    let output = Output::with_charts(&asked.output, console)?;
     let mut all = Vec::new();
     for run in &asked.runs {
-        all.extend(sides(run, &asked.database)?);
+        all.extend(sides(run, &asked.database, console)?);
     }
     if all.len() < 2 {
         return Err(Failure::usage(
@@ -98,10 +98,13 @@ fn compare(asked: &CompareArgs, console: &mut Console<'_>) -> Result<Exit, Failu
 }
 
 fn gated(asked: &GateArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output)?;
-    for file in asked.markdown.iter().chain(&asked.junit) {
+    let output = Output::new(&asked.output, console)?;
+    let claim = |flag, file: &Option<PathBuf>| -> Result<Option<Claim>, Failure> {
+        let Some(file) = file else { return Ok(None) };
         writable(file, false)?;
-    }
+        Ok(Some(console.files.writes(flag, file)?))
+    };
+    let (markdown, junit) = (claim("--markdown", &asked.markdown)?, claim("--junit", &asked.junit)?);
     let least = asked.absolute.iter().map(|text| least(text)).collect::<Result<Vec<_>, _>>()?;
     if asked.significance <= 0.0 {
         return Err(Failure::usage(
@@ -120,24 +123,29 @@ fn gated(asked: &GateArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
         told.map_or_else(|| metric.least_change(), |least| least.value)
     };
     let (answer, about) = if let [before, after] = asked.runs.as_slice() {
-        let answer = GateAnswer::of_two(&one(before, asked)?, &one(after, asked)?, &policy, least_change);
+        let answer = GateAnswer::of_two(
+            &one(before, asked, console)?,
+            &one(after, asked, console)?,
+            &policy,
+            least_change,
+        );
         (answer, format!("{before} · {after}"))
     } else {
         let about = history::path(&asked.database).display().to_string();
-        let (series, not_measured_lately) = current_series(asked)?;
+        let (series, not_measured_lately) = current_series(asked, console)?;
         let answer = GateAnswer::of(&series, &policy, least_change);
         (GateAnswer { not_measured_lately, ..answer }, about)
     };
-    if let Some(file) = &asked.markdown {
-        std::fs::write(file, answer.markdown()).map_err(|source| unwritable(file, source))?;
+    if let Some(file) = &markdown {
+        write_file(file, |out| out.write_all(answer.markdown().as_bytes()))?;
     }
-    if let Some(file) = &asked.junit {
-        std::fs::write(file, answer.junit()).map_err(|source| unwritable(file, source))?;
+    if let Some(file) = &junit {
+        write_file(file, |out| out.write_all(answer.junit().as_bytes()))?;
     }
     let exit = if answer.failed { Exit::FOUND } else { Exit::DONE };
     let verdict = answer.verdict();
     if answer.failed && asked.output.output.is_some() {
-        writeln!(console.out, "failed: {verdict}")?;
+        writeln!(console.out, "failed: {}", one_line(&verdict))?;
     }
     let lead = Lead { about, verdict, ..Lead::default() };
     output.leading(lead).write("bench gate", &plain(answer), console)?;
@@ -145,14 +153,14 @@ fn gated(asked: &GateArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
 }
 
 /// Of a comparison, what is to be.
-fn one(run: &str, asked: &GateArgs) -> Result<Side, Failure> {
+fn one(run: &str, asked: &GateArgs, console: &Console<'_>) -> Result<Side, Failure> {
     let empty = || Failure::usage(format!("{run}: holds no run"), "gpuscope history list names them");
-    sides(run, &asked.database)?.pop().ok_or_else(empty)
+    sides(run, &asked.database, console)?.pop().ok_or_else(empty)
 }
 
 /// What the history has of what is meant, and how many numbers of it nobody measures any more.
-fn current_series(asked: &GateArgs) -> Result<(Vec<Series>, usize), Failure> {
-    let all = match history::existing(&asked.database)? {
+fn current_series(asked: &GateArgs, console: &Console<'_>) -> Result<(Vec<Series>, usize), Failure> {
+    let all = match history::existing(&asked.database, console)? {
         Some(history) => history.series(&history::wanted(&asked.wanted))?,
         None => Vec::new(),
     };
@@ -202,18 +210,14 @@ fn least(text: &str) -> Result<Least, Failure> {
     Ok(Least { metric: Some(name.to_owned()), value: value.map_err(wrong)? })
 }
 
-fn is_same(file: &Path, run: &str) -> bool {
-    let both = file.canonicalize().ok().zip(Path::new(run).canonicalize().ok());
-    both.is_some_and(|(file, run)| file == run)
-}
-
 /// A file if there is one of that name, else a run of the history.
-fn sides(run: &str, database: &Database) -> Result<Vec<Side>, Failure> {
+fn sides(run: &str, database: &Database, console: &Console<'_>) -> Result<Vec<Side>, Failure> {
     let path = Path::new(run);
-    if path.is_file() || path.extension().is_some_and(|end| end.eq_ignore_ascii_case("json")) {
+    if path.is_file() || FileKind::Json.is_of(path) {
+        console.files.reads(path)?;
         return Ok(data::sides(path)?);
     }
-    let Some(history) = history::existing(database)? else {
+    let Some(history) = history::existing(database, console)? else {
         let present = format!("is no history at {}", history::path(database).display());
         return Err(Error::NoSuchRun { wanted: run.to_owned(), present }.into());
     };

@@ -66,9 +66,9 @@ impl Question for Nothing {
 }
 
 pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output)?;
+    let output = Output::new(&asked.output, console)?;
     let options = JobOptions { keep_host_only: true, ..options(asked, console)? };
-    let Outcome { inputs, quality, .. } = ask(&Nothing, asked, options, &output, console)?;
+    let Outcome { inputs, quality, .. } = ask(&Nothing, asked, options, console)?;
     let exit = if worst(&quality) == Some(Severity::Error) { Exit::FOUND } else { Exit::DONE };
     let answer = Findings::new(&quality);
     output.write("check", &Outcome { inputs, quality, answer }, console)?;

@@ -8,9 +8,9 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
 pub(crate) fn run(args: &CompileArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&args.output)?;
+    let output = Output::new(&args.output, console)?;
     let logs = CompileLogs::open(&args.logs)?;
-    output.spare(|file| logs.reads(file))?;
+    logs.files().try_for_each(|file| console.files.reads(file))?;
     output.write("compile", &logs.answer()?, console)?;
     Ok(Exit::DONE)
 }

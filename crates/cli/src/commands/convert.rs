@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use gpuscope_analysis::{CriticalPath, Patterns};
+use gpuscope_files::{FileKind, Packing};
 use gpuscope_job::convert::{Addition, Conversion, Destination, convert};
 use gpuscope_job::{JobOptions, Outcome};
 
@@ -10,15 +11,22 @@ use super::options_of;
 use crate::Console;
 use crate::args::{Added, Convert, OutputArgs};
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use crate::output::{Output, is_folder, unknown, writable};
 
 /// Whether a file named so is a trace rather than an answer.
 pub(super) fn is_trace_name(path: &Path) -> bool {
-    let name = path.to_string_lossy().to_ascii_lowercase();
-    [".json.gz", ".json.zst", ".trace.json"].iter().any(|end| name.ends_with(end))
+    let trace = |packing| (FileKind::Trace(packing), true);
+    let choices =
+        [(FileKind::Json, false), trace(Packing::Plain), trace(Packing::Gzip), trace(Packing::Zstd)];
+    FileKind::choose(&choices, path).unwrap_or(false)
 }
 
 pub(crate) fn run(asked: &Convert, console: &mut Console<'_>) -> Result<Exit, Failure> {
+    // Better said before anything is read than after.
+    let file = match asked.output.as_path() {
+        path if path == Path::new("-") => None,
+        path => Some(destination(path, console)?),
+    };
     let options =
         JobOptions { keep_host_only: true, ..options_of(&asked.selection, &asked.reading, console)? };
     let conversion = Conversion {
@@ -28,13 +36,13 @@ pub(crate) fn run(asked: &Convert, console: &mut Console<'_>) -> Result<Exit, Fa
         anonymize: asked.anonymize,
     };
     let run = console.open(&asked.traces, options)?;
-    if asked.output == Path::new("-") {
-        convert(&run, &conversion, &mut Destination::Stream(console.out))?;
+    let Some(mut file) = file else {
+        convert(&run, &conversion, &mut Destination::Stream(console.out), &console.files)?;
         return Ok(Exit::DONE);
-    }
-    let outcome: Outcome<_> = convert(&run, &conversion, &mut destination(&asked.output)?)?;
+    };
+    let outcome: Outcome<_> = convert(&run, &conversion, &mut file, &console.files)?;
     let output = OutputArgs { json: asked.json, ..OutputArgs::default() };
-    Output::new(&output)?.write("convert", &outcome, console)?;
+    Output::new(&output, console)?.write("convert", &outcome, console)?;
     Ok(Exit::DONE)
 }
 
@@ -48,23 +56,12 @@ fn addition(added: Added) -> Addition {
 }
 
 /// A folder, or a file that is named like a trace.
-pub(super) fn destination(path: &Path) -> Result<Destination<'static>, Failure> {
-    let name = path.to_string_lossy().to_ascii_lowercase();
-    if path.is_dir() || name.ends_with('/') {
+pub(super) fn destination(path: &Path, console: &Console<'_>) -> Result<Destination<'static>, Failure> {
+    if is_folder(path) {
         return Ok(Destination::Folder(path.to_owned()));
     }
-    let plain = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
-    if ![".json", ".trace"].iter().any(|end| plain.ends_with(end)) {
-        return Err(Failure::usage(
-            format!("-o {}: the extension says no format that can be written", path.display()),
-            "use .json, .json.gz or .json.zst; end in / for a folder, or - for standard output",
-        ));
-    }
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => Err(Failure::usage(
-            format!("-o {}: there is no folder {}", path.display(), folder.display()),
-            "create it first",
-        )),
-        _ => Ok(Destination::File(path.to_owned())),
-    }
+    Packing::of(path).map_err(|kind| unknown(&kind, "; end in / for a folder, or - for standard output"))?;
+    writable(path, false)?;
+    console.files.writes("-o", path)?;
+    Ok(Destination::File(path.to_owned()))
 }

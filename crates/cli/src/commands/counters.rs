@@ -11,11 +11,11 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
 pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output)?;
+    let output = Output::new(&asked.output, console)?;
     let mut options = options(asked, console)?;
     // A profiler that reads counters records no kernels.
     options.keep_host_only = true;
-    let mut outcome = ask(&Counters, asked, options, &output, console)?;
+    let mut outcome = ask(&Counters, asked, options, console)?;
     outcome.quality.retain(|note| !matches!(note.code, Code::NoGpuEvents | Code::HostOnly));
     if outcome.answer.ranks.is_empty() {
         let message = "no counters were recorded; record with \

@@ -38,9 +38,8 @@ pub(crate) fn run(
 }
 
 fn answer(question: &CriticalPath, asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::with_charts(&asked.output)?;
+    let output = Output::with_charts(&asked.output, console)?;
     let run = console.open(&asked.traces, options(asked, console)?)?;
-    output.spare(|file| run.reads(file))?;
     let outcome = run.ask(question)?;
     if outcome.answer.window.is_empty() {
         finds(&question.window, &run)?;
@@ -88,6 +87,7 @@ fn overlay(
     asked: &Asked,
     console: &mut Console<'_>,
 ) -> Result<Exit, Failure> {
+    let mut destination = destination(file, console)?;
     let run = console.open(&asked.traces, JobOptions { keep_host_only: true, ..options(asked, console)? })?;
     finds(&question.window, &run)?;
     let conversion = Conversion {
@@ -95,8 +95,8 @@ fn overlay(
         add: vec![Addition::CriticalPath(question)],
         ..Conversion::default()
     };
-    let outcome = convert(&run, &conversion, &mut destination(file)?)?;
+    let outcome = convert(&run, &conversion, &mut destination, &console.files)?;
     let shown = OutputArgs { output: None, ..asked.output.clone() };
-    Output::new(&shown)?.write("critical-path", &outcome, console)?;
+    Output::new(&shown, console)?.write("critical-path", &outcome, console)?;
     Ok(Exit::DONE)
 }

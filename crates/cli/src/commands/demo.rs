@@ -75,7 +75,7 @@ fn summary(
     writeln!(console.out, "\n$ gpuscope analyze {}", folder.display())?;
     let report = folder.join("report.html");
     let args = OutputArgs { output: Some(report.clone()), ..OutputArgs::default() };
-    let output = Output::new(&args)?;
+    let output = Output::new(&args, console)?;
     output.write_report("analyze", &outcome)?;
     let outcome = outcome.map(|dossier| dossier.analyze);
     show(&outcome, &[folder.display().to_string()], Report::Written(&report), &output, console)?;

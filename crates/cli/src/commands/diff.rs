@@ -20,10 +20,10 @@ pub(crate) fn run(
 ) -> Result<Exit, Failure> {
     // Better said before the traces are read than after.
     let gate = fail_on.map(gate).transpose()?;
-    let output = Output::with_charts(&asked.output)?;
+    let output = Output::with_charts(&asked.output, console)?;
     let mut outcome = match (asked.traces.as_slice(), against, asked.selection.rank) {
-        (_, Some(against), Some(rank)) => of_ranks(asked, rank, against, &output, console)?,
-        ([before, after], _, _) => of_runs(asked, [before, after], &output, console)?,
+        (_, Some(against), Some(rank)) => of_ranks(asked, rank, against, console)?,
+        ([before, after], _, _) => of_runs(asked, [before, after], console)?,
         (traces, _, _) => {
             return Err(Failure::usage(
                 format!("diff compares two runs, not {}", traces.len()),
@@ -45,15 +45,14 @@ pub(crate) fn run(
 
 /// By call paths.
 pub(crate) fn tree(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output)?;
+    let output = Output::new(&asked.output, console)?;
     let [before, after] = asked.traces.as_slice() else {
         return Err(Failure::usage(
             format!("diff compares two runs, not {}", asked.traces.len()),
             "give two files or two folders: gpuscope diff before/ after/ --tree",
         ));
     };
-    let (a, b) =
-        (side(&TreeDiff, asked, before, &output, console)?, side(&TreeDiff, asked, after, &output, console)?);
+    let (a, b) = (side(&TreeDiff, asked, before, console)?, side(&TreeDiff, asked, after, console)?);
     let outcome = Outcome {
         answer: TreeDiffAnswer::between(&a.answer, &b.answer),
         inputs: a.inputs.into_iter().chain(b.inputs).collect(),
@@ -68,11 +67,9 @@ fn side<Q: Question>(
     question: &Q,
     asked: &Asked,
     traces: &String,
-    output: &Output<'_>,
     console: &Console<'_>,
 ) -> Result<Outcome<Q::Answer>, Failure> {
     let run = console.open(std::slice::from_ref(traces), options(asked, console)?)?;
-    output.spare(|file| run.reads(file))?;
     Ok(run.ask(question)?)
 }
 
@@ -85,14 +82,8 @@ fn gate(text: &str) -> Result<Gate, Failure> {
     })
 }
 
-fn of_runs(
-    asked: &Asked,
-    runs: [&String; 2],
-    output: &Output<'_>,
-    console: &Console<'_>,
-) -> Result<Outcome<DiffAnswer>, Failure> {
-    let (a, b) =
-        (side(&Diff, asked, runs[0], output, console)?, side(&Diff, asked, runs[1], output, console)?);
+fn of_runs(asked: &Asked, runs: [&String; 2], console: &Console<'_>) -> Result<Outcome<DiffAnswer>, Failure> {
+    let (a, b) = (side(&Diff, asked, runs[0], console)?, side(&Diff, asked, runs[1], console)?);
     Ok(Outcome {
         answer: DiffAnswer::between(&Side::run(&a.answer.0), &Side::run(&b.answer.0)),
         inputs: a.inputs.into_iter().chain(b.inputs).collect(),
@@ -105,12 +96,10 @@ fn of_ranks(
     asked: &Asked,
     rank: u32,
     against: Against,
-    output: &Output<'_>,
     console: &Console<'_>,
 ) -> Result<Outcome<DiffAnswer>, Failure> {
     let options = JobOptions { rank: None, ..options_of(&asked.selection, &asked.reading, console)? };
     let run = console.open(&asked.traces, options)?;
-    output.spare(|file| run.reads(file))?;
     let Outcome { answer, inputs, quality } = run.ask(&Diff)?;
     let ranks = answer.0;
     let b = Side::rank(find(&ranks, "--rank", rank)?);

@@ -1,11 +1,11 @@
 //! `gpuscope flame`: the call tree drawn.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use gpuscope_analysis::Flame;
 use gpuscope_analysis::flame::{FlameAnswer, Paths, RunFlame, Weight};
+use gpuscope_files::FileKind;
 use gpuscope_job::Outcome;
 use gpuscope_report::flame::{Direction, FlameGraph, Order};
 use gpuscope_trace::Ns;
@@ -14,7 +14,7 @@ use super::options;
 use crate::Console;
 use crate::args::{Asked, FlameArgs, FlameOrder, FlamePaths, StackWeight};
 use crate::exit::{Exit, Failure};
-use crate::output::{Output, spare, unwritable, writable};
+use crate::output::{Output, writable, write_file};
 
 /// What a file can be besides those of every command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,43 +32,31 @@ pub(crate) fn run(asked: &Asked, wanted: &FlameArgs, console: &mut Console<'_>) 
     let drawn = file.filter(|_| !asked.output.json && !asked.output.csv).and_then(named);
     if let (Some(file), Some(drawn)) = (file, drawn) {
         writable(file, false)?;
-        let outcome = answer(asked, wanted, Some(file), console)?;
-        let unwritable = |source| unwritable(file, source);
-        let mut out = BufWriter::new(File::create(file).map_err(unwritable)?);
-        draw(&outcome.answer, drawn, &asked.traces.join(" "), wanted, &mut out).map_err(unwritable)?;
-        out.flush().map_err(unwritable)?;
+        let file = console.files.writes("-o", file)?;
+        let outcome = answer(asked, wanted, console)?;
+        write_file(&file, |out| draw(&outcome.answer, drawn, &asked.traces.join(" "), wanted, out))?;
     } else {
-        let output = Output::new(&asked.output)?;
-        let outcome = answer(asked, wanted, file, console)?;
+        let output = Output::new(&asked.output, console)?;
+        let outcome = answer(asked, wanted, console)?;
         output.write("flame", &outcome, console)?;
     }
     Ok(Exit::DONE)
 }
 
+const DRAWN: [(FileKind, Drawn); 6] = [
+    (FileKind::Html, Drawn::Page),
+    (FileKind::Svg, Drawn::Svg),
+    (FileKind::Png, Drawn::Png),
+    (FileKind::Pdf, Drawn::Pdf),
+    (FileKind::Folded, Drawn::Collapsed),
+    (FileKind::Speedscope, Drawn::Speedscope),
+];
+
 fn named(file: &Path) -> Option<Drawn> {
-    let name = file.file_name()?.to_string_lossy().to_ascii_lowercase();
-    let ends = |endings: &[&str]| endings.iter().any(|ending| name.ends_with(ending));
-    if ends(&[".html", ".htm"]) {
-        Some(Drawn::Page)
-    } else if ends(&[".svg"]) {
-        Some(Drawn::Svg)
-    } else if ends(&[".png"]) {
-        Some(Drawn::Png)
-    } else if ends(&[".pdf"]) {
-        Some(Drawn::Pdf)
-    } else if ends(&[".collapsed", ".folded"]) {
-        Some(Drawn::Collapsed)
-    } else {
-        ends(&[".speedscope.json"]).then_some(Drawn::Speedscope)
-    }
+    FileKind::choose(&DRAWN, file).ok()
 }
 
-fn answer(
-    asked: &Asked,
-    wanted: &FlameArgs,
-    file: Option<&Path>,
-    console: &Console<'_>,
-) -> Result<Outcome<FlameAnswer>, Failure> {
+fn answer(asked: &Asked, wanted: &FlameArgs, console: &Console<'_>) -> Result<Outcome<FlameAnswer>, Failure> {
     let microseconds = |us: f64| Ns((us * 1e3).round() as i64);
     let question = Flame {
         by: match wanted.by {
@@ -89,7 +77,6 @@ fn answer(
     };
     let ask = |traces: &[String]| -> Result<Outcome<RunFlame>, Failure> {
         let run = console.open(traces, options(asked, console)?)?;
-        file.map_or(Ok(()), |file| spare(file, |file| run.reads(file)))?;
         Ok(run.ask(&question)?)
     };
     let now = ask(&asked.traces)?;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use gpuscope_bench::history::{Kept, NewRun, RunRow, Wanted};
 use gpuscope_bench::trend::Trends;
 use gpuscope_bench::{History, data, time};
-use gpuscope_report::{Lead, units};
+use gpuscope_report::{Lead, one_line, units};
 use gpuscope_table::{Table, Tabular, Unit};
 use serde::Serialize;
 
@@ -41,8 +41,21 @@ fn users_data() -> PathBuf {
     told.or_else(home).unwrap_or_else(|| PathBuf::from("."))
 }
 
-pub(super) fn existing(database: &Database) -> Result<Option<History>, Failure> {
-    Ok(History::existing(&path(database))?)
+pub(super) fn existing(database: &Database, console: &Console<'_>) -> Result<Option<History>, Failure> {
+    let path = path(database);
+    read_from(&path, console)?;
+    Ok(History::existing(&path)?)
+}
+
+/// A history, and the files that its database keeps beside it.
+fn read_from(path: &Path, console: &Console<'_>) -> Result<(), Failure> {
+    console.files.reads(path)?;
+    for beside in ["-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(beside);
+        console.files.reads(Path::new(&name))?;
+    }
+    Ok(())
 }
 
 /// The folder that holds the repository we are in, else the folder we are in.
@@ -102,9 +115,9 @@ fn add(asked: &AddArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
             numbers += &count(added.contradicted);
             numbers += " differ from what is known, which stays";
         }
-        writeln!(console.out, "{name}: run {}, {numbers}", added.run)?;
+        writeln!(console.out, "{}: run {}, {numbers}", one_line(&name), added.run)?;
         if let Some(note) = &run.note {
-            writeln!(console.out, "  note: {note}")?;
+            writeln!(console.out, "  note: {}", one_line(note))?;
         }
         // Whoever reads this knows that it is on the disk.
         console.out.flush()?;
@@ -150,9 +163,9 @@ impl Tabular for Runs {
 }
 
 fn list(asked: &ListArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output)?;
+    let output = Output::new(&asked.output, console)?;
     let wanted = wanted(&asked.wanted);
-    let runs = match existing(&asked.database)? {
+    let runs = match existing(&asked.database, console)? {
         Some(history) => history.runs(&wanted)?,
         None => Vec::new(),
     };
@@ -221,8 +234,8 @@ fn fact((name, value): (&String, &serde_json::Value)) -> (String, String) {
 }
 
 fn show(asked: &ShowArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output)?;
-    let Some(history) = existing(&asked.database)? else {
+    let output = Output::new(&asked.output, console)?;
+    let Some(history) = existing(&asked.database, console)? else {
         let present = format!("is no history at {}", path(&asked.database).display());
         return Err(gpuscope_bench::Error::NoSuchRun { wanted: asked.run.clone(), present }.into());
     };
@@ -252,8 +265,8 @@ fn show(asked: &ShowArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
 }
 
 fn trend(asked: &TrendArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::with_charts(&asked.output)?;
-    let series = match existing(&asked.database)? {
+    let output = Output::with_charts(&asked.output, console)?;
+    let series = match existing(&asked.database, console)? {
         Some(history) => history.series(&wanted(&asked.wanted))?,
         None => Vec::new(),
     };
@@ -282,7 +295,7 @@ fn prune(asked: &PruneArgs, console: &mut Console<'_>) -> Result<Exit, Failure> 
         (None, Some(days)) => Kept::Since(time::now().saturating_sub(days.saturating_mul(MICROS_PER_DAY))),
         (None, None) => return Ok(Exit::DONE),
     };
-    let forgotten = match existing(&asked.database)? {
+    let forgotten = match existing(&asked.database, console)? {
         Some(mut history) => history.prune(&wanted(&asked.wanted), kept, asked.dry_run)?,
         None => 0,
     };

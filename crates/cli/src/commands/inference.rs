@@ -17,12 +17,13 @@ use crate::output::Output;
 type WithCaptures = (Outcome<InferenceAnswer>, Vec<String>);
 
 pub(crate) fn run(asked: &Asked, captures: &[String], console: &mut Console<'_>) -> Result<Exit, Failure> {
+    // Better said before anything is read than after.
+    let output = Output::new(&asked.output, console)?;
     if !captures.is_empty() {
         let captures = Arc::new(read(asked, captures, console)?);
         return answer("inference", &Inference { captures }, asked, console);
     }
-    let output = Output::new(&asked.output)?;
-    let mut outcome = ask(&Inference::default(), asked, options(asked, console)?, &output, console)?;
+    let mut outcome = ask(&Inference::default(), asked, options(asked, console)?, console)?;
     if !outcome.answer.replays.is_empty()
         && let Some((named, files)) = named_by_captures(asked, console)?
     {

@@ -10,9 +10,9 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
 pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output)?;
+    let output = Output::new(&asked.output, console)?;
     let options = JobOptions { keep_host_only: true, ..options(asked, console)? };
-    let outcome = ask(&Info, asked, options, &output, console)?;
+    let outcome = ask(&Info, asked, options, console)?;
     output.write("info", &outcome, console)?;
     Ok(Exit::DONE)
 }

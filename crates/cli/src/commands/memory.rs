@@ -13,7 +13,7 @@ pub(crate) fn run(asked: &Asked, series: bool, console: &mut Console<'_>) -> Res
     let mut options = options(asked, console)?;
     // Memory timelines lie beside the traces and hold nothing else.
     options.keep_host_only = true;
-    let mut outcome = ask(&Memory { series }, asked, options, &output, console)?;
+    let mut outcome = ask(&Memory { series }, asked, options, console)?;
     outcome.quality.retain(|note| !matches!(note.code, Code::NoGpuEvents | Code::HostOnly));
     if outcome.answer.is_empty() {
         let message = "nothing about memory was recorded; record with profile_memory=True, or give a file of \

@@ -127,8 +127,8 @@ fn answer<Q: Question>(
     asked: &Asked,
     console: &mut Console<'_>,
 ) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output)?;
-    let outcome = ask(question, asked, options(asked, console)?, &output, console)?;
+    let output = Output::new(&asked.output, console)?;
+    let outcome = ask(question, asked, options(asked, console)?, console)?;
     output.write(command, &outcome, console)?;
     Ok(Exit::DONE)
 }
@@ -143,8 +143,8 @@ fn answer_drawn<Q: Question>(
 where
     Q::Answer: Pictured,
 {
-    let output = Output::with_charts(&asked.output)?;
-    let outcome = ask(question, asked, options(asked, console)?, &output, console)?;
+    let output = Output::with_charts(&asked.output, console)?;
+    let outcome = ask(question, asked, options(asked, console)?, console)?;
     output.write_drawn(command, &outcome, console)?;
     Ok(Exit::DONE)
 }
@@ -155,21 +155,19 @@ fn with_course<'a>(
     series: bool,
     console: &Console<'_>,
 ) -> Result<(bool, Output<'a>), Failure> {
-    let output = Output::with_charts(&asked.output)?;
+    let output = Output::with_charts(&asked.output, console)?;
     let only_drawn = (output.draws() || console.wants(Wanted::Figures)) && !series;
     Ok(if only_drawn { (true, output.without_points()) } else { (series, output) })
 }
 
-/// Reads the traces, once it is clear that the answer has a place to go.
+/// Reads the traces.
 fn ask<Q: Question>(
     question: &Q,
     asked: &Asked,
     options: JobOptions,
-    output: &Output<'_>,
     console: &Console<'_>,
 ) -> Result<Outcome<Q::Answer>, Failure> {
     let run = console.open(&asked.traces, options)?;
-    output.spare(|file| run.reads(file))?;
     Ok(run.ask(question)?)
 }
 
@@ -204,7 +202,7 @@ fn options_of(
         select_capture: reading.select_capture.clone(),
         memory: reading.memory,
         criteria,
-        rules: rules(reading.classify.as_deref())?,
+        rules: rules(reading.classify.as_deref(), console)?,
         step_marker: selection.step_marker.as_deref().map(marker).transpose()?,
         progress: if console.terminal.watched { Some(Box::new(Bar::new())) } else { None },
         stop: console.session.as_ref().map(|session| Arc::clone(&session.stop)),
@@ -234,15 +232,17 @@ fn marker(pattern: &str) -> Result<StepMarker, Failure> {
 }
 
 /// The user's work models, before the built-in ones.
-fn models(file: &std::path::Path) -> Result<Models, Failure> {
+fn models(file: &std::path::Path, console: &Console<'_>) -> Result<Models, Failure> {
+    console.files.reads(file)?;
     let unreadable = |message: String| Failure::Unreadable { path: file.display().to_string(), message };
     let text = std::fs::read_to_string(file).map_err(|error| unreadable(error.to_string()))?;
     Models::with_user(&text).map_err(|error| unreadable(error.to_string()))
 }
 
 /// The built-in rules, after those of the user.
-fn rules(file: Option<&std::path::Path>) -> Result<KindRules, Failure> {
+fn rules(file: Option<&std::path::Path>, console: &Console<'_>) -> Result<KindRules, Failure> {
     let Some(file) = file else { return Ok(KindRules::default()) };
+    console.files.reads(file)?;
     let unreadable = |message: String| Failure::Unreadable { path: file.display().to_string(), message };
     let text = std::fs::read_to_string(file).map_err(|error| unreadable(error.to_string()))?;
     let own = KindRules::parse(&text).map_err(|error| unreadable(error.trim_end().to_owned()))?;

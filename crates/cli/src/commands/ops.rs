@@ -24,7 +24,7 @@ pub(crate) fn run(asked: &OpsArgs, console: &mut Console<'_>) -> Result<Exit, Fa
         overlap: asked.overlap,
         short_kernels: asked.short_kernels_us.map(Ns::from_fractional_us),
         top: asked.top,
-        models: asked.work.models.as_deref().map(models).transpose()?,
+        models: asked.work.models.as_deref().map(|file| models(file, console)).transpose()?,
         limits: limits(&asked.work)?,
         per_step: PerStep { model_flops: asked.work.model_flops, tokens: asked.work.tokens_per_step },
     };

@@ -1,12 +1,11 @@
 //! `gpuscope plot`: one chart as a picture.
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
-use std::path::Path;
+use std::io::Write;
 
 use gpuscope_analysis::charts::{self, CHARTS, Chart, Source};
 use gpuscope_analysis::ops::Limits;
 use gpuscope_figure::Figure;
+use gpuscope_files::FileKind;
 use gpuscope_job::{ChartOptions, Run};
 use gpuscope_report::chart::svg::{self, Dress};
 use gpuscope_report::{html, pdf, png};
@@ -16,7 +15,7 @@ use super::options_of;
 use crate::Console;
 use crate::args::PlotArgs;
 use crate::exit::{Exit, Failure};
-use crate::output::{spare, unwritable, writable};
+use crate::output::{unknown, writable, write_file};
 use crate::session::Wanted;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +26,13 @@ enum Format {
     Svg,
 }
 
+const FORMATS: [(FileKind, Format); 4] = [
+    (FileKind::Svg, Format::Svg),
+    (FileKind::Png, Format::Png),
+    (FileKind::Pdf, Format::Pdf),
+    (FileKind::Html, Format::Html),
+];
+
 pub(crate) fn run(asked: &PlotArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
     if asked.list {
         return list(console);
@@ -34,7 +40,7 @@ pub(crate) fn run(asked: &PlotArgs, console: &mut Console<'_>) -> Result<Exit, F
     let name = asked.name.as_deref().unwrap_or_default();
     let chart = chart(name)?;
     if console.wants(Wanted::Figures) {
-        let figures = figures(asked, chart, &options(asked)?, None, console)?;
+        let figures = figures(asked, chart, &options(asked)?, console)?;
         if let Some(session) = &mut console.session {
             session.answered.figures = figures;
         }
@@ -46,15 +52,11 @@ pub(crate) fn run(asked: &PlotArgs, console: &mut Console<'_>) -> Result<Exit, F
             &format!("-o {name}.png; .svg, .pdf and .html are drawn, too"),
         )
     })?;
-    let format = format(file)?;
+    let format = FileKind::choose(&FORMATS, file).map_err(|kind| unknown(&kind, ""))?;
     writable(file, false)?;
-    let figures = figures(asked, chart, &options(asked)?, Some(file), console)?;
-    let write = || {
-        let mut out = BufWriter::new(File::create(file)?);
-        draw(&figures, format, &asked.traces.join(" "), &mut out)?;
-        out.flush()
-    };
-    write().map_err(|source| unwritable(file, source))?;
+    let file = console.files.writes("-o", file)?;
+    let figures = figures(asked, chart, &options(asked)?, console)?;
+    write_file(&file, |out| draw(&figures, format, &asked.traces.join(" "), out))?;
     Ok(Exit::DONE)
 }
 
@@ -71,10 +73,9 @@ fn figures(
     asked: &PlotArgs,
     chart: &Chart,
     options: &ChartOptions,
-    file: Option<&Path>,
     console: &Console<'_>,
 ) -> Result<Vec<Figure>, Failure> {
-    let figures = drawn(asked, chart, options, file, console)?;
+    let figures = drawn(asked, chart, options, console)?;
     if figures.is_empty() {
         return Err(Failure::usage(
             format!("plot {}: there is nothing to draw in {}", chart.name, asked.traces.join(" ")),
@@ -88,13 +89,10 @@ fn drawn(
     asked: &PlotArgs,
     chart: &Chart,
     options: &ChartOptions,
-    file: Option<&Path>,
     console: &Console<'_>,
 ) -> Result<Vec<Figure>, Failure> {
     let open = |traces: &[String]| -> Result<Run, Failure> {
-        let run = console.open(traces, options_of(&asked.selection, &asked.reading, console)?)?;
-        file.map_or(Ok(()), |file| spare(file, |file| run.reads(file)))?;
-        Ok(run)
+        console.open(traces, options_of(&asked.selection, &asked.reading, console)?)
     };
     if chart.source != Source::Diff {
         return Ok(open(&asked.traces)?.chart(chart, options)?.answer);
@@ -134,18 +132,4 @@ fn chart(name: &str) -> Result<&'static Chart, Failure> {
         };
         Failure::usage(format!("plot {name}: there is no such chart"), &hint)
     })
-}
-
-fn format(file: &Path) -> Result<Format, Failure> {
-    let extension = file.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    match extension.as_deref() {
-        Some("html" | "htm") => Ok(Format::Html),
-        Some("pdf") => Ok(Format::Pdf),
-        Some("png") => Ok(Format::Png),
-        Some("svg") => Ok(Format::Svg),
-        _ => Err(Failure::usage(
-            format!("-o {}: the extension says no kind of picture", file.display()),
-            "use .svg, .png, .pdf or .html",
-        )),
-    }
 }

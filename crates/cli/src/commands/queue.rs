@@ -9,7 +9,7 @@ use crate::exit::{Exit, Failure};
 
 pub(crate) fn run(asked: &Asked, queue: Queue, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let (series, output) = with_course(asked, queue.series, console)?;
-    let outcome = ask(&Queue { series, ..queue }, asked, options(asked, console)?, &output, console)?;
+    let outcome = ask(&Queue { series, ..queue }, asked, options(asked, console)?, console)?;
     output.write_drawn("queue", &outcome, console)?;
     Ok(Exit::DONE)
 }

@@ -1,18 +1,18 @@
 //! `gpuscope stacks`: the call tree as a table, or for tools that draw flame graphs.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
 
 use gpuscope_analysis::Stacks;
 use gpuscope_analysis::stacks::{RankStacks, StacksAnswer, Weight};
+use gpuscope_files::FileKind;
 use gpuscope_report::flame::{self, Flame, FlameUnit, Frame};
 
 use super::{answer, names, options};
 use crate::Console;
 use crate::args::{Asked, FlameFormat, StackArgs, StackWeight};
 use crate::exit::{Exit, Failure};
-use crate::output::{spare, unwritable, writable};
+use crate::output::{writable, write_file};
 
 pub(crate) fn run(asked: &Asked, wanted: &StackArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let question = Stacks {
@@ -37,12 +37,9 @@ pub(crate) fn run(asked: &Asked, wanted: &StackArgs, console: &mut Console<'_>) 
 }
 
 fn named(file: &Path) -> Option<FlameFormat> {
-    let name = file.file_name()?.to_string_lossy().to_ascii_lowercase();
-    if name.ends_with(".collapsed") || name.ends_with(".folded") {
-        Some(FlameFormat::Collapsed)
-    } else {
-        name.ends_with(".speedscope.json").then_some(FlameFormat::Speedscope)
-    }
+    let formats =
+        [(FileKind::Folded, FlameFormat::Collapsed), (FileKind::Speedscope, FlameFormat::Speedscope)];
+    FileKind::choose(&formats, file).ok()
 }
 
 fn draw(
@@ -51,19 +48,16 @@ fn draw(
     asked: &Asked,
     console: &mut Console<'_>,
 ) -> Result<Exit, Failure> {
-    let file = asked.output.output.as_deref();
-    if let Some(file) = file {
-        writable(file, false)?;
-    }
-    let run = console.open(&asked.traces, options(asked, console)?)?;
-    if let Some(file) = file {
-        spare(file, |file| run.reads(file))?;
-    }
-    let outcome = run.ask(question)?;
-    if let Some(file) = file {
-        let unwritable = |source| unwritable(file, source);
-        let mut out = BufWriter::new(File::create(file).map_err(unwritable)?);
-        write(&outcome.answer, format, &mut out).and_then(|()| out.flush()).map_err(unwritable)?;
+    let file = match asked.output.output.as_deref() {
+        Some(file) => {
+            writable(file, false)?;
+            Some(console.files.writes("-o", file)?)
+        }
+        None => None,
+    };
+    let outcome = console.open(&asked.traces, options(asked, console)?)?.ask(question)?;
+    if let Some(file) = &file {
+        write_file(file, |out| write(&outcome.answer, format, out))?;
     } else {
         write(&outcome.answer, format, &mut console.out)?;
     }

@@ -11,7 +11,7 @@ use crate::exit::{Exit, Failure};
 pub(crate) fn run(asked: &ThroughputArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let question = Throughput {
         depth: asked.depth,
-        models: asked.models.as_deref().map(models).transpose()?,
+        models: asked.models.as_deref().map(|file| models(file, console)).transpose()?,
         per_step: PerStep { tokens: asked.tokens_per_step, samples: asked.samples_per_step },
     };
     answer_drawn("throughput", &question, &asked.asked, console)

@@ -1,27 +1,22 @@
 //! `gpuscope timeline`
 
-use std::fs::File;
-use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use gpuscope_analysis::Timeline;
+use gpuscope_files::FileKind;
 use gpuscope_report::timeline;
 
 use super::{answer, options};
 use crate::Console;
 use crate::args::Asked;
 use crate::exit::{Exit, Failure};
-use crate::output::Output;
+use crate::output::{writable, write_file};
 
 /// What a page may hold and still open at once.
 const MOST_SLICES: usize = 1_200_000;
 
 pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let wants_page = |file: &&Path| {
-        !asked.output.json
-            && !asked.output.csv
-            && file.extension().is_some_and(|end| end.eq_ignore_ascii_case("html"))
-    };
+    let wants_page = |file: &&Path| !asked.output.json && !asked.output.csv && FileKind::Html.is_of(file);
     match asked.output.output.as_deref().filter(wants_page) {
         Some(file) => page(file, asked, console),
         None => answer("timeline", &Timeline::default(), asked, console),
@@ -29,14 +24,11 @@ pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Fail
 }
 
 fn page(file: &Path, asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output)?;
+    writable(file, false)?;
+    let file = console.files.writes("-o", file)?;
     let run = console.open(&asked.traces, options(asked, console)?)?;
-    output.spare(|file| run.reads(file))?;
     let outcome = run.ask(&Timeline { most_slices: Some(MOST_SLICES / run.inputs().max(1)) })?;
-    let unwritable = |source| Failure::Unwritable { path: file.display().to_string(), source };
-    let mut out = BufWriter::new(File::create(file).map_err(unwritable)?);
     let picture = outcome.answer.picture.unwrap_or_default();
-    timeline::write(&picture, &asked.traces.join(" "), &mut out).map_err(unwritable)?;
-    out.flush().map_err(unwritable)?;
+    write_file(&file, |out| timeline::write(&picture, &asked.traces.join(" "), out))?;
     Ok(Exit::DONE)
 }

@@ -34,8 +34,8 @@ pub(crate) fn run(asked: &Asked, wanted: &ChangeArgs, console: &mut Console<'_>)
             .map(|group| names("--perfect-overlap", group))
             .transpose()?,
     };
-    let output = Output::new(&asked.output)?;
-    let outcome = ask(&WhatIf { changes }, asked, options(asked, console)?, &output, console)?;
+    let output = Output::new(&asked.output, console)?;
+    let outcome = ask(&WhatIf { changes }, asked, options(asked, console)?, console)?;
     for matched in &outcome.answer.matched {
         if matched.gpu_events == 0 && matched.host_ns.0 == 0 {
             return Err(Failure::usage(

@@ -75,7 +75,7 @@ fn asked(command: &str) -> Vec<Vec<&str>> {
 }
 
 /// Every command that shows tables: `kernels`, `bench report`.
-fn commands() -> Vec<String> {
+pub(crate) fn commands() -> Vec<String> {
     let named = |command: &clap::Command| {
         let name = command.get_name().to_owned();
         let below: Vec<String> =

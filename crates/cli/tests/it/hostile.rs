@@ -75,6 +75,12 @@ fn names_that_are_no_text_are_read_all_the_same() {
     // Some file systems take only text.
     if std::fs::write(folder.root().join(name), rank(0).to_json()).is_ok() {
         assert_eq!(folder.run(&["temporal", "@", "--json"]).ranks(), [0]);
+        let path = folder.root().join(name);
+        let arguments = ["gpuscope".as_ref(), "temporal".as_ref(), path.as_os_str(), "--json".as_ref()];
+        let (mut out, mut err) = (Vec::new(), Vec::new());
+        let exit = gpuscope_cli::run(arguments, &mut out, &mut err, gpuscope_cli::Terminal::none());
+        assert_eq!(exit.0, 0, "{}", String::from_utf8_lossy(&err));
+        assert!(String::from_utf8_lossy(&out).contains("rank0_\u{fffd}.json"));
     }
 }
 

@@ -29,6 +29,21 @@ fn the_extension_decides_the_format_of_a_file() {
 }
 
 #[test]
+fn an_extension_that_says_nothing_is_refused_in_the_same_words_everywhere() {
+    let folder = folder();
+    let commands: [&[&str]; 6] =
+        [&["kernels"], &["analyze"], &["plot", "kernel_types"], &["flame"], &["stacks"], &["convert"]];
+    for command in commands {
+        for name in ["@a.xyz", "@a", "@.json"] {
+            let ran = folder.run(&[command, &["@rank0.json", "-o", name]].concat());
+            let said = format!("error: -o {}: the extension says no format that can be written", &name[1..]);
+            assert_eq!((ran.exit, ran.err.lines().next()), (2, Some(&*said)), "{command:?}");
+            assert!(ran.err.contains("\nhint: use ."), "{}", ran.err);
+        }
+    }
+}
+
+#[test]
 fn with_json_a_file_is_json_whatever_its_name() {
     let folder = folder();
     let ran = folder.run(&["overlap", "@rank0.json", "--output", "@answer.txt", "--json"]);

@@ -9,9 +9,6 @@ pub(super) fn has_lower(list: &[&str], word: &str) -> bool {
     has(list, &word.to_ascii_lowercase())
 }
 
-/// Words by which analyses tell what a host was doing; a replacement keeps them.
-pub(super) const MARKS: [&str; 3] = ["DataLoader", "CompiledFxGraph.compile", "_compile"];
-
 pub(super) const PACKAGES: [&str; 44] = [
     "PIL",
     "accelerate",
@@ -116,7 +113,8 @@ pub(super) const STANDARD_LIBRARY: [&str; 53] = [
 ];
 
 /// Functions that nearly every program has.
-pub(super) const FUNCTIONS: [&str; 10] = [
+pub(super) const FUNCTIONS: [&str; 11] = [
+    "_engine_run_backward",
     "backward",
     "decorate_context",
     "forward",
@@ -212,39 +210,8 @@ pub(super) const OPTIMIZERS: [&str; 14] = [
     "SGD",
 ];
 
-pub(super) const BUILT_IN_TYPES: [&str; 28] = [
-    "Tensor",
-    "Parameter",
-    "PyCapsule",
-    "type",
-    "module",
-    "dict",
-    "list",
-    "tuple",
-    "set",
-    "frozenset",
-    "str",
-    "bytes",
-    "int",
-    "float",
-    "bool",
-    "object",
-    "function",
-    "builtin_function_or_method",
-    "method",
-    "generator",
-    "collections.deque",
-    "collections.OrderedDict",
-    "_io.TextIOWrapper",
-    "_thread.lock",
-    "_thread.RLock",
-    "_abc._abc_data",
-    "weakref",
-    "re.Pattern",
-];
-
 /// How the annotations begin that frameworks write by themselves.
-pub(super) const ANNOTATIONS: [&str; 24] = [
+pub(super) const ANNOTATIONS: [&str; 25] = [
     "## Call CompiledFxGraph",
     "Activity Buffer Request",
     "CompiledFunction",
@@ -261,6 +228,7 @@ pub(super) const ANNOTATIONS: [&str; 24] = [
     "aten::",
     "autograd::",
     "c10d::",
+    "capture_",
     "enumerate(DataLoader)#",
     "gloo:",
     "mpi:",
@@ -380,34 +348,45 @@ const PLAIN_WORDS: [&str; 40] = [
     "us",
 ];
 
-const GROUP_WORDS: [&str; 27] = [
+const GROUP_WORDS: [&str; 38] = [
+    "context",
     "cp",
     "data",
+    "dcp",
+    "ddp",
     "default",
-    "default_pg",
     "dense",
     "dp",
+    "edp",
     "ep",
+    "etp",
     "expert",
     "fsdp",
     "global",
     "group",
+    "hsdp",
     "inter",
     "intra",
     "mesh",
-    "mesh_dp",
-    "mesh_pp",
-    "mesh_tp",
     "model",
+    "moe",
+    "mp",
+    "nccl",
     "parallel",
     "pg",
+    "pipe",
     "pipeline",
     "pp",
     "replicate",
+    "ring",
+    "sequence",
     "shard",
+    "sp",
     "tensor",
     "tp",
+    "ulysses",
     "undefined",
+    "world",
 ];
 
 pub(super) fn is_plain_word(word: &str) -> bool {
@@ -417,3 +396,61 @@ pub(super) fn is_plain_word(word: &str) -> bool {
 pub(super) fn is_group_word(word: &str) -> bool {
     has_lower(&GROUP_WORDS, word)
 }
+
+/// Categories that profilers write.
+pub(super) const CATEGORIES: [&str; 42] = [
+    "Driver",
+    "Kernel",
+    "Memcpy",
+    "Memset",
+    "Operator",
+    "Runtime",
+    "Trace",
+    "ac2g",
+    "async",
+    "async_cpu_to_gpu",
+    "async_gpu",
+    "collective_comm",
+    "cpu_instant_event",
+    "cpu_op",
+    "critical_path",
+    "cuda_driver",
+    "cuda_event",
+    "cuda_profiler_range",
+    "cuda_runtime",
+    "cuda_sync",
+    "forward_backward",
+    "fwdbwd",
+    "glow_runtime_host",
+    "gpu_memcpy",
+    "gpu_memset",
+    "gpu_user_annotation",
+    "hardware_counters",
+    "hip_driver",
+    "hip_runtime",
+    "hpu_op",
+    "kernel",
+    "mtia_ccp_events",
+    "mtia_insight",
+    "mtia_runtime",
+    "mtia_workloadd",
+    "overhead",
+    "privateuse1_driver",
+    "privateuse1_runtime",
+    "python_function",
+    "user_annotation",
+    "xpu_driver",
+    "xpu_runtime",
+];
+
+/// Names of metadata events.
+pub(super) const METADATA: [&str; 8] = [
+    "num_cpus",
+    "process_labels",
+    "process_name",
+    "process_sort_index",
+    "process_uptime_seconds",
+    "thread_name",
+    "thread_sort_index",
+    "trace_buffer_overflowed",
+];

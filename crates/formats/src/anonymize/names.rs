@@ -5,29 +5,47 @@ use rustc_hash::FxHashMap;
 /// What a name is of: the word that stands for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Sort {
+    Address,
     Annotation,
+    Category,
     Class,
+    Event,
     File,
     Function,
-    Group,
     Host,
+    Id,
+    Key,
     Label,
+    Metadata,
     Module,
+    Number,
+    Pointer,
     Text,
+    /// Part of a name whose other parts are public.
+    Word,
 }
 
 impl Sort {
     fn word(self) -> &'static str {
         match self {
-            Sort::Annotation => "annotation",
-            Sort::Class => "class",
-            Sort::File => "file",
-            Sort::Function => "function",
-            Sort::Group => "group",
-            Sort::Host => "host",
-            Sort::Label => "label",
-            Sort::Module => "module",
-            Sort::Text => "text",
+            Sort::Address => "address_",
+            Sort::Annotation => "annotation_",
+            Sort::Category => "category_",
+            Sort::Class => "class_",
+            Sort::Event => "event_",
+            Sort::File => "file_",
+            Sort::Function => "function_",
+            // Analyses know by its characters that this is a host.
+            Sort::Host => "host-",
+            Sort::Id => "id_",
+            Sort::Key => "key_",
+            Sort::Label => "label_",
+            Sort::Metadata => "metadata_",
+            Sort::Module => "module_",
+            Sort::Number => "number_",
+            Sort::Pointer => "0x",
+            Sort::Text => "text_",
+            Sort::Word => "word",
         }
     }
 }
@@ -46,56 +64,25 @@ impl Names {
             *count += 1;
             *count
         });
-        format!("{}_{number}", sort.word())
-    }
-
-    /// Replaces every word but those that may stay; numbers and punctuation are no words.
-    pub(super) fn words(&mut self, sort: Sort, text: &str, stays: &dyn Fn(&str) -> bool) -> String {
-        let mut out = String::with_capacity(text.len());
-        let mut rest = text;
-        while let Some(start) = rest.find(|c: char| c.is_alphabetic() || c == '_') {
-            // A letter behind a digit belongs to a number: 0x7f, 3e8.
-            let number = rest[..start].ends_with(|c: char| c.is_ascii_digit());
-            let length = rest[start..].find(|c: char| !(c.is_alphanumeric() || c == '_'));
-            let end = length.map_or(rest.len(), |length| start + length);
-            let word = &rest[start..end];
-            out.push_str(&rest[..start]);
-            if stays(word) || number && word.bytes().all(|byte| byte.is_ascii_hexdigit() || byte == b'x') {
-                out.push_str(word);
-            } else {
-                out.push_str(&self.of(sort, word));
-            }
-            rest = &rest[end..];
+        match sort {
+            Sort::Pointer => format!("0x{number:x}"),
+            _ => format!("{}{number}", sort.word()),
         }
-        out + rest
     }
 
-    /// Replaces what looks like a path or an address of somebody, and nothing else.
-    pub(super) fn paths(&mut self, text: &str) -> String {
-        let is_end = |c: char| c.is_whitespace() || "\"'`,;()[]{}<>=|".contains(c);
-        let mut out = String::with_capacity(text.len());
-        for piece in text.split_inclusive(is_end) {
-            let word = piece.trim_end_matches(is_end);
-            if is_path(word) {
-                out.push_str(&self.of(Sort::File, word));
-            } else {
-                out.push_str(word);
+    /// The replacement of a part of a name, in the case that it is written in.
+    pub(super) fn part(&mut self, part: &str) -> String {
+        let new = self.of(Sort::Word, &part.to_lowercase());
+        let mut letters = part.chars().filter(|c| c.is_alphabetic());
+        match letters.next() {
+            Some(first) if first.is_uppercase() => {
+                let all = part.chars().filter(|c| c.is_alphabetic()).count() > 1
+                    && !letters.any(char::is_lowercase);
+                if all { new.to_uppercase() } else { new.replacen('w', "W", 1) }
             }
-            out.push_str(&piece[word.len()..]);
+            _ => new,
         }
-        out
     }
-}
-
-fn is_path(word: &str) -> bool {
-    let has_letters = word.chars().any(char::is_alphabetic);
-    let is_file = [".py", ".so", ".cpp", ".cu", ".json", ".yaml", ".yml", ".toml", ".sh", ".pt", ".bin"]
-        .iter()
-        .any(|end| word.ends_with(end));
-    let is_windows = word.get(1..3) == Some(":\\");
-    let is_absolute = word.starts_with('/') || word.starts_with("~/") || word.starts_with("./");
-    let is_address = word.contains('@') && word.contains('.') || word.contains("://");
-    has_letters && (is_file || is_windows || is_absolute || is_address)
 }
 
 #[cfg(test)]
@@ -107,27 +94,11 @@ mod tests {
         let mut names = Names::default();
         assert_eq!(names.of(Sort::File, "a"), "file_1");
         assert_eq!(names.of(Sort::File, "b"), "file_2");
-        assert_eq!(names.of(Sort::Host, "a"), "host_1");
+        assert_eq!(names.of(Sort::Host, "a"), "host-1");
         assert_eq!(names.of(Sort::File, "a"), "file_1");
-    }
-
-    #[test]
-    fn words_go_and_numbers_stay() {
-        let mut names = Names::default();
-        let stays = |word: &str| word == "rank";
         assert_eq!(
-            names.words(Sort::Text, "rank 3 of bob_x (0x7ff8, 3e8): bob_x é", &stays),
-            "rank 3 text_1 text_2 (0x7ff8, 3e8): text_2 text_3"
+            ["bob", "Bob", "BOB", "b0b"].map(|part| names.part(part)),
+            ["word1", "Word1", "WORD1", "word2"]
         );
-    }
-
-    #[test]
-    fn only_paths_go() {
-        let mut names = Names::default();
-        assert_eq!(
-            names.paths("load /data/bob/x.bin, then aten::div 3/4 (train.py)"),
-            "load file_1, then aten::div 3/4 (file_2)"
-        );
-        assert_eq!(names.paths("C:\\bob\\x bob@lab.org s3://bucket/x a/b"), "file_3 file_4 file_5 a/b");
     }
 }

@@ -1,14 +1,22 @@
 //! Which rule holds for the value under a key, and how it reaches the strings inside of lists and objects.
 
-use super::Anonymizer;
-use crate::rewrite::{members, unquoted};
+use std::borrow::Cow;
 
-/// What becomes of a string.
+use super::Anonymizer;
+use super::keys;
+use super::names::Sort;
+use super::words::SHORT;
+use crate::rewrite::{DEEPEST, items, members, quoted, unquoted};
+
+/// What becomes of a string; of an object, what becomes of its members.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Rule {
-    Keep,
-    /// Only paths are replaced.
-    Paths,
+    /// The name of a kernel, an operator or a call: what is public of it.
+    Public,
+    /// The value of a known argument: the same, with all numbers.
+    Value,
+    /// The same where nothing is an address.
+    Version,
     /// A Python frame: `path/file.py(12): function`.
     Frame,
     /// Frames in a row.
@@ -16,154 +24,114 @@ pub(super) enum Rule {
     /// Class names of modules.
     Modules,
     Annotation,
+    /// The name of an event of somebody's own category.
+    Event,
     /// A host event of JAX: `PjitFunction(step)`, `$file.py:12 function`.
     Pjit,
     File,
+    /// The name of a trace, which may tell the host.
+    TraceName,
     Group,
-    Distributed,
     Host,
+    Id,
     /// Names of processes and threads.
     Label,
     Log,
     /// Every word that is not known to be harmless.
     Words,
-}
+    Phase,
+    Category,
+    /// The name of a metadata event.
+    Metadata,
 
-/// The rule for an argument of an event.
-pub(super) fn rule_of(key: &str) -> Rule {
-    match key {
-        "Input Dims"
-        | "Input dims"
-        | "Input type"
-        | "Input Strides"
-        | "grid"
-        | "block"
-        | "dtype"
-        | "Collective name"
-        | "In split size"
-        | "Out split size"
-        | "Process Group Ranks"
-        | "kernel_backend"
-        | "kernel_hash"
-        | "kernel_name"
-        | "cuda_sync_kind"
-        | "kind"
-        | "fromDevice"
-        | "toDevice"
-        | "src"
-        | "dst"
-        | "Is asynchronized op"
-        | "Comms Id"
-        | "stream"
-        | "device"
-        | "hlo_op"
-        | "Backend" => Rule::Keep,
-        "Call stack" => Rule::Stack,
-        "Module Hierarchy" | "hlo_module" | "tf_op" => Rule::Modules,
-        "kernel_file" | "source_file" => Rule::File,
-        "Process Group Name" | "Process Group Description" => Rule::Group,
-        _ => Rule::Words,
-    }
-}
-
-/// The rule for an entry of `distributedInfo`.
-fn rule_of_distributed(key: &str) -> Rule {
-    match key {
-        "backend" | "backend_config" | "nccl_version" | "ranks" => Rule::Keep,
-        "pg_name" | "pg_desc" => Rule::Group,
-        "pg_config" => Rule::Distributed,
-        _ => Rule::Words,
-    }
+    /// The arguments of an event.
+    Args,
+    /// The arguments of a metadata event.
+    Labels,
+    /// The arguments of a counter: each is a series.
+    Series,
+    Distributed,
+    Devices,
 }
 
 impl Anonymizer {
-    /// Any value: its strings as the rule says, all else as it stands.
-    pub(super) fn value(&mut self, rule: Rule, text: &[u8], out: &mut Vec<u8>) {
+    /// Any value: its strings and keys as the rule says, all else as it stands.
+    pub(super) fn value(&mut self, rule: Rule, text: &[u8], depth: usize, out: &mut Vec<u8>) {
         match text.first() {
-            _ if rule == Rule::Keep => out.extend_from_slice(text),
             Some(b'"') => self.string(rule, text, out),
-            Some(b'[' | b'{') => self.container(rule, text, out),
+            Some(b'[' | b'{') if depth >= DEEPEST => out.extend_from_slice(b"null"),
+            Some(b'[') => self.list(rule, text, depth, out),
+            Some(b'{') => self.object(rule, text, depth, out),
+            _ if rule == Rule::Words && text.iter().filter(|byte| byte.is_ascii_digit()).count() > SHORT => {
+                // A number that nobody knows, and long enough to be somebody's.
+                out.push(b'0');
+            }
             _ => out.extend_from_slice(text),
         }
     }
 
-    fn container(&mut self, rule: Rule, text: &[u8], out: &mut Vec<u8>) {
-        if rule == Rule::Distributed
-            && let Some(object) = members(text)
-        {
-            let mut copied = 0;
-            for member in object {
-                out.extend_from_slice(&text[copied..member.value.start]);
-                let rule = rule_of_distributed(&unquoted(&text[member.key.clone()]));
-                self.value(rule, &text[member.value.clone()], out);
-                copied = member.value.end;
-            }
-            return out.extend_from_slice(&text[copied..]);
+    fn list(&mut self, rule: Rule, text: &[u8], depth: usize, out: &mut Vec<u8>) {
+        let Some(items) = items(text) else { return out.extend_from_slice(b"null") };
+        let mut copied = 0;
+        for item in items {
+            out.extend_from_slice(&text[copied..item.start]);
+            self.value(rule, &text[item.clone()], depth + 1, out);
+            copied = item.end;
         }
-        if rule == Rule::Distributed {
-            // A list of groups.
-            let mut rest = text;
-            while let Some(start) = rest.iter().position(|byte| *byte == b'{') {
-                let Some(length) = object_length(&rest[start..]) else { break };
-                out.extend_from_slice(&rest[..start]);
-                self.container(rule, &rest[start..start + length], out);
-                rest = &rest[start + length..];
-            }
-            return out.extend_from_slice(rest);
-        }
-        self.strings(rule, text, out);
+        out.extend_from_slice(&text[copied..]);
     }
 
-    /// Every string in a text that is not a key of an object.
-    fn strings(&mut self, rule: Rule, text: &[u8], out: &mut Vec<u8>) {
-        let mut at = 0;
-        while at < text.len() {
-            if text[at] != b'"' {
-                out.push(text[at]);
-                at += 1;
-                continue;
+    fn object(&mut self, rule: Rule, text: &[u8], depth: usize, out: &mut Vec<u8>) {
+        let Some(object) = members(text) else { return out.extend_from_slice(b"null") };
+        let mut copied = 0;
+        for member in object {
+            out.extend_from_slice(&text[copied..member.key.start]);
+            let key = unquoted(&text[member.key.clone()]);
+            let (new, rule) = self.member(rule, &key);
+            match new {
+                None => out.extend_from_slice(&text[member.key.clone()]),
+                Some(new) => out.extend_from_slice(quoted(&new).as_bytes()),
             }
-            let end = string_end(text, at);
-            let is_key = text[end..].trim_ascii_start().first() == Some(&b':');
-            if is_key {
-                out.extend_from_slice(&text[at..end]);
-            } else {
-                self.string(rule, &text[at..end], out);
-            }
-            at = end;
+            out.extend_from_slice(&text[member.key.end..member.value.start]);
+            self.value(rule, &text[member.value.clone()], depth + 1, out);
+            copied = member.value.end;
         }
+        out.extend_from_slice(&text[copied..]);
     }
-}
 
-/// The place behind the string that begins at `from`.
-fn string_end(text: &[u8], from: usize) -> usize {
-    let mut at = from + 1;
-    while at < text.len() {
-        match text[at] {
-            b'"' => return at + 1,
-            b'\\' => at += 2,
-            _ => at += 1,
+    /// The new key of a member, if it does not stay, and the rule for its value.
+    fn member(&mut self, rule: Rule, key: &str) -> (Option<String>, Rule) {
+        let known = match rule {
+            Rule::Args => keys::argument(key),
+            Rule::Labels => keys::label(key),
+            Rule::Distributed => keys::distributed(key),
+            Rule::Devices => keys::device(key),
+            Rule::Series => match keys::argument(key) {
+                None => {
+                    let new = self.replaced(Rule::Public, key);
+                    return ((new != key).then_some(new), Rule::Value);
+                }
+                known => known,
+            },
+            _ => None,
+        };
+        match known {
+            Some(rule) => (None, rule),
+            None => (Some(self.names.of(Sort::Key, key)), Rule::Words),
         }
     }
-    text.len()
-}
 
-fn object_length(text: &[u8]) -> Option<usize> {
-    let (mut depth, mut at) = (0_usize, 0);
-    while at < text.len() {
-        match text[at] {
-            b'"' => {
-                at = string_end(text, at);
-                continue;
-            }
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth = depth.checked_sub(1)?,
-            _ => {}
+    pub(super) fn string(&mut self, rule: Rule, raw: &[u8], out: &mut Vec<u8>) {
+        let key = (rule, raw.to_vec());
+        if let Some(done) = self.done.get(&key) {
+            return out.extend_from_slice(done);
         }
-        at += 1;
-        if depth == 0 {
-            return Some(at);
+        let text: Cow<'_, str> = unquoted(raw);
+        let new = quoted(&self.replaced(rule, &text)).into_bytes();
+        out.extend_from_slice(&new);
+        if self.done.len() >= super::MOST_REMEMBERED {
+            self.done.clear();
         }
+        self.done.insert(key, new);
     }
-    None
 }

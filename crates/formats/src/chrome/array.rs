@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::rewrite::Editor;
+use crate::rewrite::{Editor, is_white};
 
 /// More white space than this between two elements is not worth keeping.
 const LONGEST_GAP: usize = 4096;
@@ -24,16 +24,19 @@ impl ArrayWriter {
         self.has_elements = false;
     }
 
-    /// Takes in white space.
+    /// Takes in white space; other control characters, which the reader takes for such, are none in JSON.
     pub(super) fn space(&mut self, text: &[u8]) {
         if self.gap.len() + text.len() <= LONGEST_GAP {
-            self.gap.extend_from_slice(text);
+            self.gap.extend(text.iter().filter(|byte| is_white(**byte)));
         }
     }
 
     pub(super) fn comma(&mut self) {
+        // One is kept however long the gap is, more than one never.
+        if self.commas == 0 {
+            self.gap.push(b',');
+        }
         self.commas = self.commas.saturating_add(1);
-        self.space(b",");
     }
 
     /// What stands before an element that is left out goes with it.
@@ -48,9 +51,9 @@ impl ArrayWriter {
         out.write_all(text)
     }
 
-    /// Writes the gap with exactly so many commas: as it stands, if it has them.
+    /// Writes the gap with exactly so many commas, none or one: as it stands, if it has them.
     fn write_gap(&mut self, commas: u32, out: &mut dyn Write) -> io::Result<()> {
-        if self.commas != commas {
+        if self.commas.min(1) != commas {
             self.gap.retain(|byte| *byte != b',');
             if commas > 0 {
                 self.gap.insert(0, b',');

@@ -3,6 +3,7 @@
 //! What counts as an element, what as damage, and where to go on behind it are decided by the same code as there
 //! ([`EventReader::parse`], [`next_event`]), so that both give an element the same index; tests hold them to that.
 
+use std::borrow::Cow;
 use std::io::Write;
 
 use super::array::ArrayWriter;
@@ -12,7 +13,7 @@ use super::escape;
 use super::event::{EventReader, next_raw_key};
 use super::resync::next_event;
 use super::skip::Skipper;
-use crate::rewrite::{Editor, Element, RewriteError, Rewritten};
+use crate::rewrite::{Editor, Element, RewriteError, Rewritten, is_white, lead, quoted, sound};
 use crate::{Pour, ReadError};
 
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub(crate) struct Copier<'e> {
     events: EventReader,
     saw_event: bool,
     saw_event_array: bool,
+    /// Entries of the top-level object that were written.
+    entries: u64,
     array: ArrayWriter,
     /// Bytes of text before the current buffer.
     offset: u64,
@@ -66,7 +69,7 @@ impl Pour for Copier<'_> {
                     }
                 }
                 State::Done => {
-                    let space = cursor.rest().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+                    let space = cursor.rest().iter().take_while(|byte| is_white(**byte)).count();
                     self.write(&cursor.rest()[..space])?;
                     if space < cursor.rest().len() {
                         self.state = State::Broken;
@@ -104,6 +107,7 @@ impl<'e> Copier<'e> {
             events: EventReader::default(),
             saw_event: false,
             saw_event_array: false,
+            entries: 0,
             array: ArrayWriter::default(),
             offset: 0,
             done: Rewritten::default(),
@@ -129,8 +133,11 @@ impl<'e> Copier<'e> {
             }
             _ => return Err(self.not_a_trace("a JSON object or array")),
         };
+        let space: Vec<u8> =
+            cursor.text(from, cursor.pos).iter().copied().filter(|byte| is_white(*byte)).collect();
+        self.write(&space)?;
         cursor.pos += 1;
-        self.write(cursor.text(from, cursor.pos))?;
+        self.write(cursor.text(cursor.pos - 1, cursor.pos))?;
         Ok(Ok(()))
     }
 
@@ -140,7 +147,11 @@ impl<'e> Copier<'e> {
             Ok(Some(key)) => key,
             Ok(None) => {
                 self.state = State::Done;
-                self.write(cursor.text(start, cursor.pos))?;
+                // A comma may stand here that leads to nothing.
+                let end: Vec<u8> =
+                    cursor.text(start, cursor.pos).iter().copied().filter(|byte| is_white(*byte)).collect();
+                self.write(&end)?;
+                self.write(b"}")?;
                 return Ok(Ok(()));
             }
             Err(stop) => {
@@ -153,8 +164,9 @@ impl<'e> Copier<'e> {
             if cursor.byte() != b'[' {
                 return Err(self.not_a_trace("an array as the value of `traceEvents`"));
             }
+            self.lead(cursor.text(start, cursor.pos), &name, key.text)?;
             cursor.pos += 1;
-            self.write(cursor.text(start, cursor.pos))?;
+            self.write(b"[")?;
             self.state = State::Events;
             self.saw_event_array = true;
             self.array.open();
@@ -168,12 +180,35 @@ impl<'e> Copier<'e> {
                 return Ok(Err(stop));
             }
         };
-        self.write(cursor.text(start, value_at))?;
-        match self.editor.entry(&name, value) {
+        let value = self.sound(value);
+        self.lead(cursor.text(start, value_at), &name, key.text)?;
+        match self.editor.entry(&name, &value) {
             Some(new) => self.write(new.as_bytes())?,
-            None => self.write(value)?,
+            None => self.write(&value)?,
         }
         Ok(Ok(()))
+    }
+
+    /// Key and colon of an entry, with a comma behind the one before.
+    fn lead(&mut self, text: &[u8], name: &str, key: &[u8]) -> Result<(), RewriteError> {
+        let comma = self.entries > 0;
+        self.entries += 1;
+        let text = match self.editor.key(name) {
+            Some(new) => {
+                let separator = if comma { ",\n" } else { "" };
+                Cow::Owned(format!("{separator}{}: ", quoted(&new)).into_bytes())
+            }
+            None => lead(text, key, comma),
+        };
+        self.write(&text)
+    }
+
+    /// What is copied is JSON to the letter, whatever was read.
+    fn sound<'t>(&mut self, text: &'t [u8]) -> Cow<'t, [u8]> {
+        let sound = sound(text);
+        self.done.too_deep += sound.too_deep;
+        self.done.mended += u64::from(matches!(sound.text, Cow::Owned(_)));
+        sound.text
     }
 
     /// What comes next in the event array.
@@ -213,7 +248,8 @@ impl<'e> Copier<'e> {
         cursor.pos = here.pos;
         let index = u32::try_from(self.done.elements)
             .map_err(|_| self.not_a_trace("at most 4,294,967,295 events in one file"))?;
-        let mut element = Element::new(index, phase, cursor.text(start, cursor.pos));
+        let text = self.sound(cursor.text(start, cursor.pos));
+        let mut element = Element::new(index, phase, &text);
         self.editor.element(&mut element);
         self.done.elements += 1;
         if self.done.elements.is_multiple_of(FORGET_AFTER) {
@@ -243,8 +279,9 @@ impl<'e> Copier<'e> {
                 if !matches!(cursor.byte(), b'[' | b'{' | b'"') {
                     return Ok(false);
                 }
-                self.done.emptied.push(name_of(key.text));
-                self.write(cursor.text(start, cursor.pos))?;
+                let name = name_of(key.text);
+                self.lead(cursor.text(start, cursor.pos), &name, key.text)?;
+                self.done.emptied.push(name);
                 self.write(b"null")?;
                 self.state = State::Skipping(Skipper::default());
                 return Ok(true);

@@ -102,7 +102,7 @@ impl Cursor<'_> {
             pos += 1;
         }
         let digits = pos - first - usize::from(point.is_some());
-        if digits == 0 || digits > 15 || matches!(self.buffer.byte(pos), b'e' | b'E' | b'.') {
+        if digits == 0 || digits > 15 || !ENDS_NUMBER[self.buffer.byte(pos) as usize] {
             return self.unusual_number(number::float);
         }
         let value = mantissa as f64 / POWERS[point.map_or(0, |point| pos - point - 1)];

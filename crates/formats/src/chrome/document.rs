@@ -7,12 +7,12 @@ use gpuscope_trace::{Code, Quality, Trace};
 
 use super::cursor::{Cursor, PADDING, Stop};
 use super::event::{EventReader, next_raw_key};
-use super::metadata;
+use super::metadata::{self, Taken};
 use super::resync::next_event;
 use super::shape::Shapes;
 use super::skip::Skipper;
 use super::{escape, xla};
-use crate::{Pour, ReadError, sniff};
+use crate::{Broken, Pour, ReadError, sniff};
 
 /// One event or metadata value may be this long; what is longer is damage, or of no use to anyone.
 pub(super) const LONGEST_VALUE: usize = 64 << 20;
@@ -49,6 +49,8 @@ pub(crate) struct Document {
     saw_event_array: bool,
     /// Top-level keys that are not metadata, to say what a foreign file may be.
     foreign_keys: Vec<String>,
+    /// Entries whose value is no JSON, or nested deeper than anyone goes.
+    unreadable_keys: Vec<String>,
     damaged: u64,
     first_damage: u64,
 }
@@ -63,6 +65,7 @@ impl Default for Document {
             offset: 0,
             saw_event_array: false,
             foreign_keys: Vec::new(),
+            unreadable_keys: Vec::new(),
             damaged: 0,
             first_damage: 0,
         }
@@ -161,10 +164,16 @@ impl Document {
         }
         match cursor.value() {
             Ok(value) => {
-                if !metadata::take(self.events.builder.metadata_mut(), &name, value)
-                    && self.foreign_keys.len() < 16
-                {
-                    self.foreign_keys.push(String::from_utf8_lossy(&name).into_owned());
+                let taken = metadata::take(self.events.builder.metadata_mut(), &name, value);
+                let few = |keys: &mut Vec<String>| {
+                    if keys.len() < 16 {
+                        keys.push(String::from_utf8_lossy(&name).into_owned());
+                    }
+                };
+                match taken {
+                    Taken::Known => {}
+                    Taken::Foreign => few(&mut self.foreign_keys),
+                    Taken::Unreadable => few(&mut self.unreadable_keys),
                 }
                 Ok(Ok(()))
             }
@@ -272,7 +281,7 @@ impl Document {
 
     /// The trace, when all text has been fed. `left` bytes at the end were part of something unfinished;
     /// `broken` says why the text itself broke off, if it did.
-    pub(crate) fn finish(mut self, left: usize, broken: Option<&str>) -> Result<Parsed, ReadError> {
+    pub(crate) fn finish(mut self, left: usize, broken: Option<&Broken>) -> Result<Parsed, ReadError> {
         let elements = self.events.builder.elements();
         if !self.saw_event_array && !self.bare_array {
             return Err(self.no_events());
@@ -280,18 +289,18 @@ impl Document {
         if self.bare_array && !self.events.saw_event {
             return Err(self.not_a_trace("trace events (objects with a `ph`) in the top-level array"));
         }
-        // What follows a whole document, such as padding behind a gzip member, is nobody's loss.
+        // What follows a whole document is nobody's loss.
         if !matches!(self.state, State::Done) {
-            let why = broken.unwrap_or(if left > 0 {
-                "the text ends inside an event"
-            } else {
-                "the text ends early"
-            });
+            let ends = if left > 0 { "the text ends inside an event" } else { "the text ends early" };
+            let why = broken.map_or(ends, |broken| &broken.why);
             let message = format!(
                 "the file breaks off at byte {} of its text ({why}); {elements} whole events were read",
                 self.offset
             );
             self.events.builder.report(Quality::new(Code::Truncated, 1, message));
+        }
+        if let Some(broken) = broken.filter(|broken| matches!(self.state, State::Done) || broken.is_corrupt) {
+            self.events.builder.report(Quality::new(Code::Corrupt, 1, corrupt(&broken.why)));
         }
         if self.damaged > 0 {
             let message = format!(
@@ -300,10 +309,27 @@ impl Document {
             );
             self.events.builder.report(Quality::new(Code::MalformedEvents, self.damaged, message));
         }
+        if !self.unreadable_keys.is_empty() {
+            let message = format!(
+                "entries beside the events that are no JSON or nested too deep were passed over: {}",
+                self.unreadable_keys.join(", ")
+            );
+            let count = self.unreadable_keys.len() as u64;
+            self.events.builder.report(Quality::new(Code::MalformedEntries, count, message));
+        }
         self.events.builder.mark_streams(xla::stream_of);
         let trace = self.events.builder.finish();
         let is_xla = trace.tracks.iter().any(|(_, track)| track.xla_stream);
         Ok(Parsed { trace, format: if is_xla { "jax" } else { "kineto" } })
+    }
+
+    /// Bytes of memory that what was read so far takes.
+    pub(crate) fn heap_bytes(&self) -> u64 {
+        self.events.builder.heap_bytes() as u64
+    }
+
+    pub(crate) fn elements(&self) -> u64 {
+        self.events.builder.elements()
     }
 
     fn no_events(&mut self) -> ReadError {
@@ -323,6 +349,11 @@ impl Document {
         };
         self.not_a_trace(&format!("a `traceEvents` array{guess}"))
     }
+}
+
+/// A checksum that does not match, or a file that could not be read to its end though its document was whole.
+pub(crate) fn corrupt(why: &str) -> String {
+    format!("the file is damaged ({why}): what was read may be wrong; fetch or record it again")
 }
 
 const _: () = assert!(PADDING >= 64, "the cursor loads up to 64 bytes ahead");

@@ -95,8 +95,13 @@ impl EventReader {
     /// Reads the event at the cursor's `{` and pushes it. Nothing is pushed unless the event is whole.
     #[inline(never)]
     pub(super) fn read(&mut self, cursor: &mut Cursor<'_>) -> Step<()> {
-        self.saw_event |= self.parse(cursor)?;
-        self.builder.push(&self.record);
+        if self.parse(cursor)? {
+            self.saw_event = true;
+            self.builder.push(&self.record);
+        } else {
+            // An object without a phase is no event: it leaves no row.
+            self.builder.skip_element_of(self.record.tag);
+        }
         Ok(())
     }
 

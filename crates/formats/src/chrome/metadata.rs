@@ -4,13 +4,25 @@ use gpuscope_trace::lists::IntList;
 use gpuscope_trace::metadata::{Device, Distributed, Metadata, ProcessGroup};
 use serde_json::{Map, Value};
 
-/// Takes one entry over; `false` if it is a structure that says nothing we know. A value that is not JSON, as
-/// damaged files have, is left out.
-pub(super) fn take(metadata: &mut Metadata, key: &[u8], text: &[u8]) -> bool {
-    let Ok(key) = std::str::from_utf8(key) else { return false };
+/// Profilers write a few dozen; beyond this many entries or lines of a log somebody means harm.
+const MOST_ENTRIES: usize = 1 << 16;
+
+/// What became of an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Taken {
+    Known,
+    /// A structure that says nothing we know.
+    Foreign,
+    /// No JSON, as damaged files have, or nested deeper than a parser goes: left out.
+    Unreadable,
+}
+
+/// Takes one entry over.
+pub(super) fn take(metadata: &mut Metadata, key: &[u8], text: &[u8]) -> Taken {
+    let Ok(key) = std::str::from_utf8(key) else { return Taken::Foreign };
     let value: Value = match serde_json::from_slice(text) {
         Ok(value) => value,
-        Err(_) => return false,
+        Err(_) => return Taken::Unreadable,
     };
     match (key, &value) {
         ("deviceProperties", Value::Array(devices)) => {
@@ -29,10 +41,12 @@ pub(super) fn take(metadata: &mut Metadata, key: &[u8], text: &[u8]) -> bool {
         ("traceName", Value::String(text)) => metadata.trace_name = Some(text.clone()),
         ("displayTimeUnit", Value::String(text)) => metadata.display_time_unit = Some(text.clone()),
         ("INFO" | "WARNING" | "ERROR", Value::Array(lines)) => {
-            metadata.log.extend(lines.iter().filter_map(|line| line.as_str().map(str::to_owned)));
+            let room = MOST_ENTRIES.saturating_sub(metadata.log.len());
+            metadata.log.extend(lines.iter().filter_map(|line| line.as_str().map(str::to_owned)).take(room));
         }
-        (_, Value::Object(_) | Value::Array(_)) => return false,
+        (_, Value::Object(_) | Value::Array(_)) => return Taken::Foreign,
         (_, Value::Null) => {}
+        _ if metadata.versions.len() + metadata.other.len() >= MOST_ENTRIES => {}
         _ if key.ends_with("_version") => {
             metadata.versions.insert(key.to_owned(), plain(&value));
         }
@@ -40,7 +54,7 @@ pub(super) fn take(metadata: &mut Metadata, key: &[u8], text: &[u8]) -> bool {
             metadata.other.insert(key.to_owned(), plain(&value));
         }
     }
-    true
+    Taken::Known
 }
 
 fn int(value: &Value) -> Option<i64> {
@@ -128,11 +142,11 @@ mod tests {
         let mut metadata = Metadata::default();
         let devices =
             br#"[{"id": 0, "name": "NVIDIA H100", "totalGlobalMem": 85, "numSms": 132}, {"id": 1}, 7]"#;
-        assert!(take(&mut metadata, b"deviceProperties", devices));
+        assert_eq!(take(&mut metadata, b"deviceProperties", devices), Taken::Known);
         let info = br#"{"rank": "3", "world_size": 8, "pg_config": [
             {"pg_name": "0", "pg_desc": "default_pg", "pg_size": 8, "ranks": [0, 1, 29, "..."]},
             {"pg_name": "1", "ranks": "[0, 1]"}]}"#;
-        assert!(take(&mut metadata, b"distributedInfo", info));
+        assert_eq!(take(&mut metadata, b"distributedInfo", info), Taken::Known);
         assert_eq!(metadata.devices.len(), 2);
         assert_eq!(metadata.devices[0].multiprocessors, Some(132));
         let distributed = metadata.distributed.unwrap();
@@ -143,9 +157,10 @@ mod tests {
     #[test]
     fn broken_entries_are_left_out() {
         let mut metadata = Metadata::default();
-        assert!(!take(&mut metadata, b"INFO", b"[\"unterminated]"));
-        assert!(take(&mut metadata, b"with_stack", b"1"));
-        assert!(take(&mut metadata, b"cuda_runtime_version", b"12040"));
+        assert_eq!(take(&mut metadata, b"INFO", b"[\"unterminated]"), Taken::Unreadable);
+        assert_eq!(take(&mut metadata, b"other", b"[1]"), Taken::Foreign);
+        assert_eq!(take(&mut metadata, b"with_stack", b"1"), Taken::Known);
+        assert_eq!(take(&mut metadata, b"cuda_runtime_version", b"12040"), Taken::Known);
         assert_eq!(metadata.recording.stacks, Some(true));
         assert_eq!(metadata.versions["cuda_runtime_version"], "12040");
     }

@@ -19,7 +19,7 @@ mod xla;
 
 pub(crate) use copy::Copier;
 pub(crate) use cursor::PADDING;
-pub(crate) use document::{Document, Parsed};
+pub(crate) use document::{Document, Parsed, corrupt};
 pub(crate) use escape::unescape;
 pub(crate) use xla::stream_of;
 

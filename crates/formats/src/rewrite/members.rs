@@ -14,28 +14,51 @@ pub struct Member {
 
 /// The members of an object in their order; `None` if the text is none.
 pub fn members(text: &[u8]) -> Option<Vec<Member>> {
+    parts(text, [b'{', b'}'], |at| {
+        if text[at] != b'"' {
+            return None;
+        }
+        let key = at..string(text, at)?;
+        let colon = space(text, key.end);
+        if text.get(colon) != Some(&b':') {
+            return None;
+        }
+        let start = space(text, colon + 1);
+        let end = value_end(text, start)?;
+        Some((Member { key, value: start..end }, end))
+    })
+}
+
+/// The items of a list in their order; `None` if the text is none.
+pub fn items(text: &[u8]) -> Option<Vec<Range<usize>>> {
+    parts(text, [b'[', b']'], |at| {
+        let end = value_end(text, at)?;
+        Some((at..end, end))
+    })
+}
+
+/// What stands between two brackets and commas; `part` reads one and says where it ends.
+fn parts<T>(
+    text: &[u8],
+    [open, close]: [u8; 2],
+    part: impl Fn(usize) -> Option<(T, usize)>,
+) -> Option<Vec<T>> {
     let mut at = space(text, 0);
-    if text.get(at) != Some(&b'{') {
+    if text.get(at) != Some(&open) {
         return None;
     }
     at += 1;
     let mut found = Vec::new();
     loop {
         at = space(text, at);
-        match text.get(at)? {
-            b'}' => return Some(found),
+        match *text.get(at)? {
+            byte if byte == close => return Some(found),
             b',' => at += 1,
-            b'"' => {
-                let key = at..string(text, at)?;
-                at = space(text, key.end);
-                if text.get(at) != Some(&b':') {
-                    return None;
-                }
-                let start = space(text, at + 1);
-                at = value(text, start)?;
-                found.push(Member { key, value: start..at });
+            _ => {
+                let (one, end) = part(at)?;
+                found.push(one);
+                at = end;
             }
-            _ => return None,
         }
     }
 }
@@ -57,7 +80,7 @@ fn string(text: &[u8], from: usize) -> Option<usize> {
 }
 
 /// The place behind a value that begins at `from`.
-fn value(text: &[u8], from: usize) -> Option<usize> {
+pub(super) fn value_end(text: &[u8], from: usize) -> Option<usize> {
     match text.get(from)? {
         b'"' => string(text, from),
         b'{' | b'[' => {
@@ -69,7 +92,7 @@ fn value(text: &[u8], from: usize) -> Option<usize> {
                         continue;
                     }
                     b'{' | b'[' => depth += 1,
-                    b'}' | b']' => depth -= 1,
+                    b'}' | b']' => depth = depth.saturating_sub(1),
                     _ => {}
                 }
                 at += 1;
@@ -124,6 +147,14 @@ mod tests {
         for broken in ["", "7", "{", "{\"a\"", "{\"a\":", "{\"a\":\"x", "{\"a\":[1", "{a:1}", "{\"a\":}"] {
             assert_eq!(pairs(broken), None, "{broken}");
         }
+    }
+
+    #[test]
+    fn items_are_found() {
+        let text = b"[1, [2, \"]\"],{} ]";
+        let found: Vec<&[u8]> = items(text).unwrap().into_iter().map(|item| &text[item]).collect();
+        assert_eq!(found, [&b"1"[..], b"[2, \"]\"]", b"{}"]);
+        assert_eq!((items(b"[]"), items(b"{}"), items(b"[1")), (Some(Vec::new()), None, None));
     }
 
     #[test]

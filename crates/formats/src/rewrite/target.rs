@@ -1,23 +1,12 @@
 //! Where a rewritten trace goes: plain, gzip or zstd.
 
 use std::io::{self, BufWriter, Write};
-use std::path::Path;
 
 use flate2::write::GzEncoder;
 
 use crate::Compression;
 
 const BUFFER: usize = 256 << 10;
-
-/// The compression that a file's name asks for.
-pub fn compression_of(path: &Path) -> Compression {
-    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    match extension.as_deref() {
-        Some("gz") => Compression::Gzip,
-        Some("zst" | "zstd") => Compression::Zstd,
-        _ => Compression::None,
-    }
-}
 
 /// A compressing writer. It is complete only after [`Target::finish`].
 pub enum Target<W: Write> {

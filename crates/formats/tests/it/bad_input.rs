@@ -170,7 +170,9 @@ fn deep_nesting_is_passed_over() {
     let text = format!(
         r#"{{"x": {deep}, "traceEvents": [{{"ph": "X", "ts": 1, "dur": 1, "args": {{"Input Dims": {deep}}}}}]}}"#
     );
-    assert_eq!(load(text.as_bytes()).unwrap().trace.len(), 1);
+    let trace = load(text.as_bytes()).unwrap().trace;
+    assert_eq!((trace.len(), codes(&trace)), (1, vec![(Code::MalformedEntries, 1)]));
+    assert!(trace.quality[0].message.ends_with(": x"), "{}", trace.quality[0].message);
 }
 
 #[test]
@@ -195,6 +197,31 @@ fn an_endless_string_is_let_go() {
     assert!(codes(&trace).contains(&(Code::Truncated, 1)), "{:?}", codes(&trace));
     let text = format!("{{\"x\": \"{}\"}}", "a".repeat(100 << 20));
     assert!(refused(text.as_bytes()).contains("expected a `traceEvents` array"));
+}
+
+/// Elements that leave no row cost nothing; events that do are counted against what may be taken.
+#[test]
+fn memory_has_a_bound() {
+    let bounded = |element: &str, times: usize| {
+        let text = format!("{{\"traceEvents\": [{}]}}", vec![element; times].join(","));
+        read(
+            text.as_bytes(),
+            ReadOptions { memory: 1 << 20, chunk_bytes: 64 << 10, ..ReadOptions::default() },
+        )
+    };
+    for element in ["{}", "null", "{\"name\": \"no phase\"}", "{\"ph\": \"M\"}"] {
+        let trace = bounded(element, 100_000).unwrap().trace;
+        assert_eq!((trace.elements, trace.len()), (100_000, 0), "{element}");
+    }
+    for element in ["{\"ph\": \"X\"}", "{\"ph\": \"E\", \"ts\": 1}", "{\"ph\": \"s\", \"id\": 1}"] {
+        let error = bounded(element, 200_000).unwrap_err().to_string();
+        assert!(error.starts_with("its events take more than 1 MB of memory"), "{element}: {error}");
+    }
+    let text: Vec<String> =
+        (0..100_000).map(|n| format!("{{\"ph\": \"M\", \"name\": \"thread_name\", \"tid\": {n}}}")).collect();
+    let text = format!("[{}]", text.join(","));
+    let options = ReadOptions { memory: 1 << 20, chunk_bytes: 64 << 10, ..ReadOptions::default() };
+    assert!(matches!(read(text.as_bytes(), options), Err(gpuscope_formats::ReadError::TooLarge { .. })));
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use gpuscope_formats::ReadOptions;
+use gpuscope_formats::anonymize::Anonymizer;
+use gpuscope_formats::rewrite::{Editor, rewrite};
 use gpuscope_testkit::Plan;
 use gpuscope_testkit::mutate::mutate;
 
@@ -50,6 +53,19 @@ pub(crate) fn reading(input: &[u8]) {
     }
 }
 
+/// What is copied is JSON, with or without names.
+pub(crate) fn copying(input: &[u8]) {
+    let mut anonymizer = Anonymizer::default();
+    let editors: [&mut dyn Editor; 2] = [&mut (), &mut anonymizer];
+    for editor in editors {
+        let mut out = Vec::new();
+        if rewrite(input, ReadOptions::default(), &mut out, editor).is_ok() {
+            let json = serde_json::from_slice::<serde_json::Value>(&out);
+            assert!(json.is_ok(), "{} became {}", input.escape_ascii(), out.escape_ascii());
+        }
+    }
+}
+
 /// What a strict parser takes, the scanner reads alike.
 pub(crate) fn against_strict(input: &[u8]) {
     agree("fuzz", input);
@@ -58,6 +74,11 @@ pub(crate) fn against_strict(input: &[u8]) {
 #[test]
 fn fuzz_reading() {
     run(&seeds(), reading);
+}
+
+#[test]
+fn fuzz_copying() {
+    run(&seeds(), copying);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The reader held to a strict one, to damaged input and to arbitrary cuts.
 #![expect(clippy::print_stderr, reason = "a skipped test says so")]
 
+mod anonymize;
 mod bad_input;
 mod chunking;
 mod corpus;

@@ -1,10 +1,11 @@
 //! Where converted traces go: one file, a folder with one file per rank, or standard output.
 
-use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use gpuscope_formats::rewrite::{Rewritten, Target, compression_of};
+use gpuscope_files::{Files, NewFile, Packing, Privacy};
+use gpuscope_formats::Compression;
+use gpuscope_formats::rewrite::{Rewritten, Target};
 
 use crate::each::lies_in;
 use crate::error::Error;
@@ -45,7 +46,12 @@ impl Place {
 
 impl Destination<'_> {
     /// One place for each input, none of which is an input itself.
-    pub(super) fn targets(&self, run: &Run, inputs: &[InputInfo]) -> Result<Vec<Place>, Error> {
+    pub(super) fn targets(
+        &self,
+        run: &Run,
+        inputs: &[InputInfo],
+        files: &Files,
+    ) -> Result<Vec<Place>, Error> {
         let places: Vec<Place> = match self {
             Destination::Folder(folder) => {
                 let unwritable = |source| Error::Unwritable { path: folder.display().to_string(), source };
@@ -59,10 +65,11 @@ impl Destination<'_> {
             Destination::File(path) => vec![Place::file(path.clone())],
             Destination::Stream(_) => vec![Place { path: None, shown: "standard output".to_owned() }],
         };
-        match places.iter().find(|place| place.path.as_deref().is_some_and(|path| run.reads(path))) {
-            Some(place) => Err(Error::OverInput { path: place.shown.clone() }),
-            None => Ok(places),
+        run.files().try_for_each(|input| files.reads(input))?;
+        for path in places.iter().filter_map(|place| place.path.as_deref()) {
+            files.writes("-o", path)?;
         }
+        Ok(places)
     }
 
     /// Has a file written, and answers its size. It appears under its name only when it is whole.
@@ -78,31 +85,21 @@ impl Destination<'_> {
             let done = copy(&mut out)?;
             return Ok((done, out.bytes));
         };
-        let partial = Partial(partial_name(path));
-        let file = File::create(&partial.0).map_err(unwritable)?;
-        let mut target = Target::new(file, compression_of(path)).map_err(unwritable)?;
+        let file = NewFile::create(path, Privacy::AsUsual).map_err(unwritable)?;
+        let mut target = Target::new(file, compression(path)).map_err(unwritable)?;
         let done = copy(&mut target)?;
-        let file = target.finish().map_err(unwritable)?;
-        let bytes = file.metadata().map_err(unwritable)?.len();
-        std::fs::rename(&partial.0, path).map_err(unwritable)?;
-        std::mem::forget(partial);
+        let bytes = target.finish().and_then(NewFile::finish).map_err(unwritable)?;
         Ok((done, bytes))
     }
 }
 
-/// A file that is not whole yet, and goes if it never will be.
-struct Partial(PathBuf);
-
-impl Drop for Partial {
-    fn drop(&mut self) {
-        // It may not even have been created.
-        let _ = std::fs::remove_file(&self.0);
+/// As the name asks for.
+fn compression(path: &Path) -> Compression {
+    match Packing::of(path) {
+        Ok(Packing::Gzip) => Compression::Gzip,
+        Ok(Packing::Zstd) => Compression::Zstd,
+        Ok(Packing::Plain) | Err(_) => Compression::None,
     }
-}
-
-fn partial_name(path: &Path) -> PathBuf {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    path.with_file_name(format!(".{name}.{}.partial", std::process::id()))
 }
 
 /// `rank-3.json.gz`; a rank that occurs again gets a number of its own.

@@ -12,6 +12,7 @@ mod idle;
 mod inference;
 mod layers;
 mod memory;
+mod monotone;
 mod ops;
 mod phases;
 mod plans;

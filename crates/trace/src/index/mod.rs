@@ -1,6 +1,7 @@
 //! What several questions need and none should compute twice: built on first use, shared from then on.
 
 mod autograd;
+mod derived;
 mod gpu;
 mod innermost;
 mod launches;
@@ -8,7 +9,8 @@ mod nesting;
 mod order;
 mod steps;
 
-use std::sync::OnceLock;
+use std::any::Any;
+use std::sync::{Arc, OnceLock};
 
 pub use autograd::Autograd;
 pub use gpu::{GpuEvent, GpuEvents};
@@ -19,7 +21,9 @@ pub use order::Order;
 pub use steps::{Step, StepCursor, StepMarker, StepOrigin, Steps};
 
 use crate::kinds::KindRules;
+use crate::select::{EVERYTHING, Selection};
 use crate::trace::{Row, Trace};
+use derived::Derived;
 use order::ThreadOrder;
 
 /// Stands for "no row" in links.
@@ -44,6 +48,7 @@ pub struct Index {
     nesting: OnceLock<Nesting>,
     innermost: OnceLock<Innermost>,
     autograd: OnceLock<Autograd>,
+    derived: Derived,
 }
 
 impl Index {
@@ -111,5 +116,18 @@ impl Index {
     /// Which backward operator belongs to which forward one.
     pub fn autograd(&self, trace: &Trace) -> &Autograd {
         self.autograd.get_or_init(|| Autograd::new(trace))
+    }
+
+    /// What a question works out of all rows, whatever is selected, for all that need it.
+    pub fn derived<T: Any + Send + Sync>(&self, build: impl FnOnce() -> T) -> Arc<T> {
+        self.derived.get(EVERYTHING, build)
+    }
+
+    pub(crate) fn derived_of<T: Any + Send + Sync>(
+        &self,
+        selection: &Selection,
+        build: impl FnOnce() -> T,
+    ) -> Arc<T> {
+        self.derived.get(selection.id(), build)
     }
 }

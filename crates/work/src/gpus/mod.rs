@@ -16,6 +16,26 @@ use crate::work::Engine;
 use peaks::Rates;
 pub use peaks::{PeakError, Peaks};
 
+/// How a GPU is linked to the others of its machine.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Link {
+    pub name: String,
+    /// In one direction, of all links together.
+    gb_per_s: f64,
+    /// Among so many others they may be divided.
+    peers: Option<u32>,
+}
+
+impl Link {
+    /// GB/s in one direction that a GPU has at least within a group of so many.
+    pub fn gb_per_s(&self, group: u32) -> f64 {
+        let others = group.saturating_sub(1);
+        let share = self.peers.map_or(1.0, |peers| f64::from(others.min(peers)) / f64::from(peers.max(1)));
+        self.gb_per_s * share
+    }
+}
+
 /// A GPU as its maker describes it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gpu {
@@ -26,6 +46,7 @@ pub struct Gpu {
     pub sms: Option<u32>,
     pub memory_bytes: u64,
     pub peaks: Peaks,
+    pub link: Option<Link>,
     /// The maker's paper that the peaks are from.
     pub source: String,
 }
@@ -76,6 +97,13 @@ impl Recognised {
     /// GB/s of memory, if all candidates agree.
     pub fn memory_gb_per_s(&self) -> Option<f64> {
         self.agreed(|peaks| peaks.memory_gb_per_s)
+    }
+
+    /// How it is linked to others, if all candidates agree.
+    pub fn link(&self) -> Option<&'static Link> {
+        let mut links = self.candidates().iter().map(|gpu| gpu.link.as_ref());
+        let first = links.next()?;
+        links.all(|link| link == first).then_some(first)?
     }
 
     fn agreed(&self, of: impl Fn(&Peaks) -> Option<f64>) -> Option<f64> {
@@ -173,6 +201,7 @@ struct Entry {
     sms: Option<u32>,
     memory_gib: u64,
     memory_gb_per_s: Option<f64>,
+    link: Option<Link>,
     #[serde(default)]
     matrix: Rates,
     #[serde(default)]
@@ -188,6 +217,7 @@ impl From<Entry> for Gpu {
             sms: entry.sms,
             memory_bytes: entry.memory_gib << 30,
             peaks: Peaks::new(entry.matrix, entry.vector, entry.memory_gb_per_s),
+            link: entry.link,
             source: entry.source,
         }
     }

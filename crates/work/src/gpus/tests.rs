@@ -105,6 +105,23 @@ fn peaks_are_dense_and_of_the_right_size() {
 }
 
 #[test]
+fn links_are_those_of_one_direction() {
+    let link = |name: &str, group| named(name).link().map(|link| (link.name.as_str(), link.gb_per_s(group)));
+    assert_eq!(link("H100 SXM", 8), Some(("NVLink", 450.0)));
+    assert_eq!(link("H100 SXM", 2), Some(("NVLink", 150.0)), "in machines of four, which have no switch");
+    assert_eq!(link("B200", 2), Some(("NVLink", 900.0)), "all go through switches");
+    assert_eq!(link("MI300X", 2), Some(("Infinity Fabric", 64.0)));
+    assert_eq!(link("L4", 8), Some(("PCIe", 32.0)));
+    assert_eq!(link("GB10", 2), None);
+    assert_eq!(link("H100", 8), None, "these do not agree");
+    for gpu in all() {
+        // Of a GPU with its own links, memory is four times as fast and more.
+        let Some(link) = &gpu.link else { continue };
+        assert!(gpu.peaks.memory_gb_per_s.unwrap() >= 4.0 * link.gb_per_s(8), "{}", gpu.name);
+    }
+}
+
+#[test]
 fn a_nameless_device_is_known_by_what_it_has() {
     let nameless = |name| recognise(&device(name, (9, 4), 304, 206_141_652_992));
     assert_eq!(names(&nameless("")), ["MI300X"]);

@@ -31,10 +31,10 @@ use serde::Serialize;
 
 use crate::breakdown::FirstSteps;
 use crate::collectives::CollectivesAnswer;
-use crate::graph::{Alone, Scenario};
 use crate::idle::IdleAnswer;
 use crate::memory::MemoryAnswer;
-use crate::model::JobModel;
+use crate::model::graph::{Alone, Scenario};
+use crate::model::job::JobModel;
 
 pub(crate) use communication::ID as EXPOSED_COMMUNICATION;
 pub(crate) use first_step::ID as FIRST_STEP;
@@ -178,7 +178,7 @@ const RULES: &[(&[&str], Rule)] = &[
     (&[work::UNPINNED_COPIES], work::unpinned_copies),
     (&[work::LOW_OCCUPANCY], work::low_occupancy),
     (&[work::RECOMPUTATION], work::recomputation),
-    (crate::efficiency::IDS, efficiency::cheaper_work),
+    (crate::model::efficiency::IDS, efficiency::cheaper_work),
     (&[memory::NEAR_LIMIT], memory::near_limit),
     (&[memory::FRAGMENTED], memory::fragmented),
     (&[drift::THROTTLED, drift::DRIFT], drift::slower_over_time),

@@ -1,69 +1,10 @@
 //! One module per question about a trace: a pure function from a view of one rank to a typed answer, and how
 //! the answers of several ranks merge.
 
-pub mod analyze;
-pub mod annotations;
-pub mod bandwidth;
-pub mod breakdown;
-pub mod charts;
-pub mod clocks;
-pub mod collectives;
-pub mod compile;
-pub mod copies;
-pub mod counters;
-mod cover;
-pub mod critical_path;
-pub mod diff;
-pub mod diff_tree;
-mod doing;
-pub mod dossier;
-mod durations;
-mod efficiency;
-mod engine;
-mod few_ranks;
 pub mod findings;
-pub mod flame;
-pub mod gate;
-mod graph;
-mod grid;
-pub mod hta;
-pub mod idle;
-pub mod inference;
-pub mod info;
-mod inherit;
-pub mod kernels;
-mod launch_queue;
-pub mod launches;
-pub mod layers;
-mod lost;
-mod median;
-pub mod memory;
 mod model;
-pub mod op_kernels;
-pub mod ops;
-pub mod overlap;
-mod owner;
-pub mod patterns;
-pub mod phases;
-pub mod profile;
-mod quality;
-pub mod queue;
-mod runs;
-mod sm_fill;
-mod spread;
-pub mod stack_depth;
-pub mod stacks;
-mod start_up;
-pub mod step_time;
-pub mod stragglers;
-mod syncs;
-pub mod temporal;
-mod text;
-pub mod throughput;
-pub mod timeline;
-mod typical;
-mod weighted;
-pub mod whatif;
+mod questions;
+mod shared;
 
 #[cfg(test)]
 mod properties;
@@ -73,6 +14,15 @@ mod testing;
 use gpuscope_table::Tabular;
 use gpuscope_trace::{Quality, View};
 use serde::Serialize;
+
+pub use model::{clocks, step_time};
+pub use questions::{
+    analyze, annotations, bandwidth, breakdown, charts, collectives, compile, copies, counters,
+    critical_path, diff, diff_tree, dossier, flame, hta, idle, inference, info, kernels, launches, layers,
+    memory, op_kernels, ops, overlap, patterns, phases, profile, queue, stack_depth, stacks, stragglers,
+    temporal, throughput, timeline, whatif,
+};
+pub use shared::gate;
 
 pub use analyze::Analyze;
 pub use annotations::Annotations;
@@ -100,7 +50,7 @@ pub use overlap::Overlap;
 pub use patterns::Patterns;
 pub use phases::Phases;
 pub use profile::Profile;
-pub use quality::quality;
+pub use questions::quality::quality;
 pub use queue::Queue;
 pub use stack_depth::StackDepth;
 pub use stacks::Stacks;

@@ -8,8 +8,8 @@ use rustc_hash::FxHashMap;
 
 use super::{Confidence, Evidence, Facts, Finding};
 use crate::collectives::{CollectiveRow, Op, Span};
-use crate::graph::{NodeId, Scenario, What};
-use crate::text;
+use crate::model::graph::{NodeId, Scenario, What};
+use crate::shared::text;
 
 pub(super) const ID: &str = "low_bus_bandwidth";
 

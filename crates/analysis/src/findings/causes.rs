@@ -3,8 +3,8 @@
 use gpuscope_trace::{Kind, Ns};
 
 use super::{Confidence, Evidence, Facts, Finding, marks, rank_flag};
-use crate::graph::{Graph, Scenario, What};
 use crate::idle::{Cause, HostCause as HostCauseRow, HostGap, IdleAnswer};
+use crate::model::graph::{Graph, Scenario, What};
 
 pub(super) const OPERATORS: &str = "host_operators";
 pub(super) const PYTHON: &str = "host_python";
@@ -142,7 +142,11 @@ fn several_waits(facts: &Facts<'_>) -> Option<Finding> {
         start_ns: longest.0.longest.map(|(start, _)| start),
         end_ns: longest.0.longest.map(|(_, end)| end),
         names: waits.iter().map(|(waited, _)| waited.name.clone()).collect(),
-        text: format!("{} in all, mostly in {}", crate::text::time(time), crate::text::name(&longest.0.name)),
+        text: format!(
+            "{} in all, mostly in {}",
+            crate::shared::text::time(time),
+            crate::shared::text::name(&longest.0.name)
+        ),
         ..Evidence::default()
     };
     let caveat = "as if nothing that the host does depended on what it waits for".to_owned();
@@ -328,8 +332,7 @@ fn operators_are_slower(facts: &Facts<'_>) -> bool {
     let of_graph = |graph: &Graph| {
         let parts = graph.host_parts.iter().filter(|part| part.mark == bit);
         let host: Ns = parts.map(|part| part.time).sum();
-        let own =
-            |node: &&crate::graph::Node| matches!(node.what, What::Gpu(kind) if kind != Kind::Communication);
+        let own = |node: &&crate::model::graph::Node| matches!(node.what, What::Gpu(kind) if kind != Kind::Communication);
         let gpu: Ns = graph.nodes.iter().filter(own).map(|node| node.end - node.start).sum();
         host > gpu
     };
@@ -361,7 +364,7 @@ fn names(facts: &Facts<'_>, seen: &Seen<'_>, stall: Option<Stall>, waits: &marks
 }
 
 fn text(seen: &Seen<'_>, stall: Option<Stall>, waits: &marks::Marked) -> String {
-    let time = crate::text::time;
+    let time = crate::shared::text::time;
     match (stall.map(|stall| (stall.at, stall.len())), seen.worst) {
         (Some((Where::First, waits)), _) => {
             format!("the GPU's first work starts {} into the step", time(waits))
@@ -376,11 +379,11 @@ fn text(seen: &Seen<'_>, stall: Option<Stall>, waits: &marks::Marked) -> String 
             time(row.idle_ns),
             row.name
                 .as_deref()
-                .map(|name| format!(", the largest share in {}", crate::text::name(name)))
+                .map(|name| format!(", the largest share in {}", crate::shared::text::name(name)))
                 .unwrap_or_default(),
         ),
         (_, None) if waits.count > 0 => {
-            let name = crate::text::name(&waits.name);
+            let name = crate::shared::text::name(&waits.name);
             format!("{} waits, {} in all, the largest share in {name}", waits.count, time(waits.time))
         }
         (_, None) => "seen on the critical path".to_owned(),

@@ -2,7 +2,7 @@
 
 use super::marks::Marked;
 use super::{Confidence, Evidence, Facts, Finding, Gain};
-use crate::graph::{GroupChange, Scenario};
+use crate::model::graph::{GroupChange, Scenario};
 
 pub(crate) const ID: &str = "exposed_communication";
 
@@ -55,8 +55,8 @@ fn finding(facts: &Facts<'_>, group: u16, label: &str) -> Option<Finding> {
         text: format!(
             "{} kernels on rank {rank}, {} in all, the largest share in {}",
             marked.count,
-            crate::text::time(marked.time),
-            crate::text::name(&marked.name)
+            crate::shared::text::time(marked.time),
+            crate::shared::text::name(&marked.name)
         ),
         ..Evidence::default()
     };

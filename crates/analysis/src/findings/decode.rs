@@ -4,9 +4,9 @@ use gpuscope_trace::{Ns, ServingPhase, View};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Confidence, Evidence, Facts, Finding, rank_flag};
-use crate::graph::{Graph, Hold, NodeId, Scenario, What};
 use crate::inference::{InferenceStep, steps};
-use crate::model::RankModel;
+use crate::model::graph::{Graph, Hold, NodeId, Scenario, What};
+use crate::model::job::RankModel;
 
 pub(super) const ID: &str = "decode_host_bound";
 
@@ -115,8 +115,8 @@ pub(super) fn host_bound(facts: &Facts<'_>) -> Vec<Finding> {
         "on rank {} {} launched by calls of their own, the GPU idle for {} of {}",
         worst.rank,
         if found.kernels == 1 { "1 kernel".to_owned() } else { format!("{} kernels", found.kernels) },
-        crate::text::time(found.idle),
-        crate::text::time(found.length)
+        crate::shared::text::time(found.idle),
+        crate::shared::text::time(found.length)
     );
     let evidence = Evidence {
         step: found.worst.map(|(_, step, ..)| step),

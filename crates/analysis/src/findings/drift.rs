@@ -4,7 +4,7 @@ use gpuscope_trace::{Kind, Ns};
 use rustc_hash::FxHashMap;
 
 use super::{Confidence, Evidence, Facts, Finding, rank_flag};
-use crate::graph::{Scenario, What};
+use crate::model::graph::{Scenario, What};
 
 pub(super) const THROTTLED: &str = "clocks_throttled";
 pub(super) const DRIFT: &str = "step_time_drift";
@@ -142,7 +142,7 @@ fn as_at_first(facts: &Facts<'_>, slower: &[Slowdown]) -> Scenario {
     let mut node_factors = vec![Vec::new(); facts.model.ranks.len()];
     for slow in slower {
         let nodes = &facts.model.coupled.graphs[slow.place].nodes;
-        let factor = |node: &crate::graph::Node| match (node.what, node.step) {
+        let factor = |node: &crate::model::graph::Node| match (node.what, node.step) {
             (What::Gpu(Kind::Computation), Some(step)) => {
                 let ratio =
                     slow.by_step.get(step.saturating_sub(slow.first) as usize).copied().unwrap_or(1.0);

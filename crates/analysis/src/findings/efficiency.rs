@@ -4,7 +4,7 @@ use gpuscope_trace::Ns;
 
 use super::marks::RankOpportunity;
 use super::{Confidence, Evidence, Facts, Finding};
-use crate::graph::{Scenario, What};
+use crate::model::graph::{Scenario, What};
 
 pub(super) fn cheaper_work(facts: &Facts<'_>) -> Vec<Finding> {
     let mut ids: Vec<&'static str> = Vec::new();

@@ -11,9 +11,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::{Confidence, Evidence, Facts, Finding};
 use crate::collectives::{Op, RankParts};
-use crate::graph::{Hold, Node, NodeId, Place, Scenario, What};
-use crate::model::RankModel;
-use crate::text;
+use crate::model::graph::{Hold, Node, NodeId, Place, Scenario, What};
+use crate::model::job::RankModel;
+use crate::shared::text;
 
 pub(super) const ID: &str = "expert_imbalance";
 

@@ -23,7 +23,7 @@ pub(super) fn first_step(facts: &Facts<'_>) -> Vec<Finding> {
     let calls = start_up.filter(|found| found.span.is_some_and(|(start, _)| start < until));
     let names = calls.map_or(&[][..], |found| &found.names);
     let parts: Vec<String> =
-        names.iter().map(|(name, time)| format!("{name} {}", crate::text::time(*time))).collect();
+        names.iter().map(|(name, time)| format!("{name} {}", crate::shared::text::time(*time))).collect();
     let steps = if first.count == 1 {
         format!("{}", first.first)
     } else {
@@ -42,7 +42,11 @@ pub(super) fn first_step(facts: &Facts<'_>) -> Vec<Finding> {
         end_ns: Some(until),
         names: names.iter().map(|(name, _)| name.clone()).collect(),
         text: if parts.is_empty() {
-            format!("on rank {}, where the others take {}", first.rank, crate::text::time(first.usual))
+            format!(
+                "on rank {}, where the others take {}",
+                first.rank,
+                crate::shared::text::time(first.usual)
+            )
         } else {
             format!("first calls in it on rank {}: {}", first.rank, parts.join(", "))
         },

@@ -5,7 +5,7 @@ use gpuscope_trace::{Interval, Ns, StrId, View};
 use rustc_hash::FxHashMap;
 
 use super::{Evidence, Facts, Finding, rank_flag};
-use crate::graph::{Graph, Node, NodeId, Scenario, What, Why};
+use crate::model::graph::{Graph, Node, NodeId, Scenario, What, Why};
 
 pub(super) const ID: &str = "host_before_first_launch";
 
@@ -23,14 +23,15 @@ pub(super) fn host_comes_first(facts: &Facts<'_>) -> Vec<Finding> {
     };
     let rank = facts.model.ranks[worst as usize].rank;
     let did = facts.marked.get(worst as usize).map_or(&[][..], |marks| &marks.lead);
-    let most = did.first().map(|(name, time)| format!(", {} of it in {name}", crate::text::time(*time)));
+    let most =
+        did.first().map(|(name, time)| format!(", {} of it in {name}", crate::shared::text::time(*time)));
     let title = format!(
         "the host is busy for {} before the first launch{}",
-        crate::text::time(lead.time.len()),
+        crate::shared::text::time(lead.time.len()),
         most.unwrap_or_default()
     );
     let parts: Vec<String> =
-        did.iter().map(|(name, time)| format!("{name} {}", crate::text::time(*time))).collect();
+        did.iter().map(|(name, time)| format!("{name} {}", crate::shared::text::time(*time))).collect();
     let evidence = Evidence {
         rank: Some(rank),
         start_ns: Some(lead.time.start),
@@ -38,7 +39,7 @@ pub(super) fn host_comes_first(facts: &Facts<'_>) -> Vec<Finding> {
         names: did.iter().map(|(name, _)| name.clone()).collect(),
         text: format!(
             "the GPU's first work starts {} into the step{}{}",
-            crate::text::time(lead.time.len()),
+            crate::shared::text::time(lead.time.len()),
             if parts.is_empty() { "" } else { ": " },
             parts.join(", ")
         ),

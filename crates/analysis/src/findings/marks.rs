@@ -10,13 +10,13 @@ use super::decode::RankDecode;
 use super::experts::RankExperts;
 use super::lead;
 use crate::breakdown::FirstSteps;
-use crate::efficiency::{self, Opportunity};
-use crate::graph::{Hold, Marks, Node, NodeId, What, for_each_bit};
 use crate::idle::{Cause, Causes};
-use crate::model::{JobModel, RankModel, model_window};
+use crate::model::efficiency::{self, Opportunity};
+use crate::model::graph::{Hold, Marks, Node, NodeId, What, for_each_bit};
+use crate::model::job::{JobModel, RankModel, model_window};
+use crate::model::start_up::StartUp;
 use crate::ops::Limits;
 use crate::phases::recomputed;
-use crate::start_up::StartUp;
 
 pub(super) const SYNCHRONISATION: u32 = 1;
 pub(super) const ITEM: u32 = 1 << 1;

@@ -1,8 +1,8 @@
 //! Memory that is nearly full, or reserved and of no use.
 
 use super::{Confidence, Evidence, Facts, Finding, marks, rank_flag};
-use crate::graph::Scenario;
 use crate::memory::DeviceMemory;
+use crate::model::graph::Scenario;
 
 pub(super) const NEAR_LIMIT: &str = "memory_near_limit";
 pub(super) const FRAGMENTED: &str = "memory_fragmented";
@@ -95,9 +95,9 @@ fn evidence(device: &DeviceMemory) -> Evidence {
         names: device.peak.site.operator.clone().into_iter().collect(),
         text: format!(
             "{} reserved of {}, {} allocated at the peak",
-            crate::text::bytes(device.peak_reserved_bytes.unwrap_or(0)),
-            crate::text::bytes(device.capacity_bytes.unwrap_or(0)),
-            crate::text::bytes(device.peak.allocated_bytes),
+            crate::shared::text::bytes(device.peak_reserved_bytes.unwrap_or(0)),
+            crate::shared::text::bytes(device.capacity_bytes.unwrap_or(0)),
+            crate::shared::text::bytes(device.peak.allocated_bytes),
         ),
     }
 }

@@ -24,14 +24,17 @@ pub(super) fn start_up(facts: &Facts<'_>) -> Vec<Finding> {
     let (Some((start, end)), true) = (inside, found.time.pct_of(whole) >= WORTH_PCT) else {
         return Vec::new();
     };
-    let parts: Vec<String> =
-        found.names.iter().map(|(name, time)| format!("{name} {}", crate::text::time(*time))).collect();
+    let parts: Vec<String> = found
+        .names
+        .iter()
+        .map(|(name, time)| format!("{name} {}", crate::shared::text::time(*time)))
+        .collect();
     let finding = Finding::new(
         ID,
         format!(
             "start-up takes {} of the {} recorded",
-            crate::text::time(found.time),
-            crate::text::time(whole)
+            crate::shared::text::time(found.time),
+            crate::shared::text::time(whole)
         ),
         "let a few warm-up steps pass before recording, for instance with schedule(wait=1, warmup=2, active=5)",
         format!("gpuscope idle{}", super::rank_flag(&[worst.rank])),

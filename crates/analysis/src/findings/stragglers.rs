@@ -1,7 +1,7 @@
 //! Ranks that the others wait for.
 
 use super::{Confidence, Evidence, Facts, Finding};
-use crate::graph::Scenario;
+use crate::model::graph::Scenario;
 use crate::stragglers::{RankStraggler, Why};
 
 pub(crate) const ID: &str = "straggler";
@@ -59,7 +59,7 @@ fn finding(facts: &Facts<'_>, late: &RankStraggler) -> Option<Finding> {
             "last to arrive at {} of {} collectives, {} behind in all; the others spend {:.0} % of their time waiting for it",
             late.last,
             late.collectives,
-            crate::text::time(late.own_lateness_ns),
+            crate::shared::text::time(late.own_lateness_ns),
             late.others_wait_pct,
         ),
     };

@@ -2,7 +2,7 @@
 
 use super::marks::{self, Marked};
 use super::{Confidence, Evidence, Facts, Finding, Gain};
-use crate::graph::Scenario;
+use crate::model::graph::Scenario;
 
 pub(super) const SMALL_KERNELS: &str = "small_kernels";
 pub(super) const UNPINNED_COPIES: &str = "unpinned_copies";
@@ -115,8 +115,8 @@ fn seen(facts: &Facts<'_>, mark: u32, without: &Scenario) -> Option<(Gain, Evide
             "{} on rank {}, {} in all, the largest share in {}",
             marked.count,
             most.rank,
-            crate::text::time(marked.time),
-            crate::text::name(&marked.name)
+            crate::shared::text::time(marked.time),
+            crate::shared::text::name(&marked.name)
         ),
     };
     Some((gain, evidence, marked))

@@ -89,11 +89,11 @@ fn the_word_of_the_address_is_in_no_programs_arguments() {
     assert!(folder.read("opened").contains(&format!("content=\"0;url={}\"", viewing.address)));
     let page = std::path::PathBuf::from(arguments.trim());
     assert_eq!(std::fs::metadata(&page).unwrap().permissions().mode() & 0o777, 0o600);
-    let told = Command::new("kill").args(["-s", "INT", &viewing.child.id().to_string()]).status().unwrap();
+    let told = Command::new("kill").args(["-s", "TERM", &viewing.child.id().to_string()]).status().unwrap();
     assert!(told.success());
     let begun = Instant::now();
     while page.exists() && begun.elapsed() < Duration::from_secs(5) {
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert!(!page.exists(), "Ctrl+C takes the page along");
+    assert!(!page.exists(), "a signal takes the page along");
 }

@@ -72,7 +72,7 @@ mod tests {
     fn marks_stay_in_their_case() {
         assert_eq!(
             marked("annotation_1".to_owned(), "bobs DataLoader, grad_SYNC"),
-            "annotation_1 DataLoader grad SYNC"
+            "annotation_1 grad SYNC DataLoader"
         );
         assert_eq!(marked("function_1".to_owned(), "secret"), "function_1");
         assert_eq!(first_word("## forward:bob ##"), Some("forward"));

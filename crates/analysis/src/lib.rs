@@ -63,7 +63,7 @@ pub use whatif::WhatIf;
 /// A question that can be put to many ranks: each rank answers from its own trace alone, small things only
 /// travel, and the merged answer is what the user sees.
 pub trait Question: Sync {
-    type Local: Send;
+    type Local: Send + 'static;
     type Answer: Serialize + Tabular;
 
     /// What one rank contributes.

@@ -13,6 +13,7 @@ use gpuscope_report::{
     Envelope, Input, Lead, Page, columns, csv, html, markdown, parquet, pdf, places, png, xlsx,
 };
 use gpuscope_table::{Table, Tabular, Unit};
+use gpuscope_trace::Quality;
 use serde::Serialize;
 
 use crate::Console;
@@ -51,6 +52,16 @@ impl Format {
     fn is_picture(self) -> bool {
         matches!(self, Format::Svg | Format::Png)
     }
+}
+
+/// An answer without its type: what follows is compiled once, and not again for each question.
+struct Shown<'a> {
+    command: &'a str,
+    inputs: &'a [InputInfo],
+    quality: &'a [Quality],
+    answer: &'a dyn Tabular,
+    json: &'a dyn Fn(&mut dyn Write) -> io::Result<()>,
+    figures: &'a [Figure],
 }
 
 /// Where to, and how; checked before anything is read.
@@ -159,27 +170,29 @@ impl<'a> Output<'a> {
         figures: &[Figure],
         console: &mut Console<'_>,
     ) -> Result<(), Failure> {
+        let Outcome { inputs, quality, answer } = outcome;
+        let json = |out: &mut dyn Write| Envelope::new(command, inputs, quality, answer).write(out);
+        self.show(&Shown { command, inputs, quality, answer, json: &json, figures }, console)
+    }
+
+    fn show(&self, shown: &Shown<'_>, console: &mut Console<'_>) -> Result<(), Failure> {
+        let Shown { command, inputs, quality, answer, figures, .. } = *shown;
         if let Some(session) = console.session.as_mut().filter(|session| session.wanted != Wanted::Text) {
             session.answered = Answered {
-                inputs: outcome.inputs.clone(),
-                quality: outcome.quality.clone(),
-                tables: self.tables(command, &outcome.answer)?,
+                inputs: inputs.to_vec(),
+                quality: quality.to_vec(),
+                tables: self.tables(command, answer)?,
                 figures: figures.to_vec(),
                 ..Answered::default()
             };
             return Ok(());
         }
         let style = self.style(console);
-        let tables =
-            if self.format == Format::Json { Vec::new() } else { self.tables(command, &outcome.answer)? };
-        let mut tables = tables;
+        let is_json = self.format == Format::Json;
+        let mut tables = if is_json { Vec::new() } else { self.tables(command, answer)? };
         // Which file is which rank; pages list it for every command.
-        if command == "info"
-            && self.format == Format::Table
-            && self.table.is_none()
-            && outcome.inputs.len() > 1
-        {
-            tables.insert(1.min(tables.len()), inputs_table(&outcome.inputs));
+        if command == "info" && self.format == Format::Table && self.table.is_none() && inputs.len() > 1 {
+            tables.insert(1.min(tables.len()), inputs_table(inputs));
         }
         if self.explain {
             tables = vec![columns::explain(&tables)];
@@ -188,9 +201,9 @@ impl<'a> Output<'a> {
             return self.write_folder(folder, &tables, console);
         }
         let Some(file) = &self.file else {
-            return Ok(self.draw(command, outcome, (&tables, figures), style, &mut console.out)?);
+            return Ok(self.draw(shown, &tables, style, &mut console.out)?);
         };
-        write_file(file, |file| self.draw(command, outcome, (&tables, figures), style, file))
+        write_file(file, |file| self.draw(shown, &tables, style, file))
     }
 
     /// The page of a whole run.
@@ -246,7 +259,7 @@ impl<'a> Output<'a> {
     }
 
     /// The tables asked for: all, or the one named.
-    fn tables<A: Tabular>(&self, command: &str, answer: &A) -> Result<Vec<Table>, Failure> {
+    fn tables(&self, command: &str, answer: &dyn Tabular) -> Result<Vec<Table>, Failure> {
         let mut tables = answer.tables();
         tables.retain(|table| !self.without_points || !table.name.ends_with("series"));
         let Some(wanted) = self.table else { return Ok(tables) };
@@ -259,32 +272,30 @@ impl<'a> Output<'a> {
         if tables.is_empty() { Err(missing) } else { Ok(tables) }
     }
 
-    fn draw<A: Serialize + Tabular>(
+    fn draw(
         &self,
-        command: &str,
-        outcome: &Outcome<A>,
-        (tables, figures): (&[Table], &[Figure]),
+        answer: &Shown<'_>,
+        tables: &[Table],
         style: Style,
         out: &mut dyn Write,
     ) -> io::Result<()> {
+        let Shown { command, figures, .. } = *answer;
         // What is wrong with the data is the answer: people get it once, in prose.
         let only_quality = command == "check" && self.table.is_none() && !self.explain;
         let shown = if only_quality { &[][..] } else { tables };
         let page = Page {
             command,
-            inputs: inputs(&outcome.inputs),
-            quality: &outcome.quality,
+            inputs: inputs(answer.inputs),
+            quality: answer.quality,
             tables: shown,
             figures,
             lead: self.lead.as_ref(),
-            sentence: outcome.answer.sentence().filter(|_| self.table.is_none() && !self.explain),
+            sentence: answer.answer.sentence().filter(|_| self.table.is_none() && !self.explain),
         };
         match self.format {
             Format::Table if only_quality => terminal::write_findings(&page, style, out),
             Format::Table => terminal::write(&page, style, out),
-            Format::Json => {
-                Envelope::new(command, &outcome.inputs, &outcome.quality, &outcome.answer).write(out)
-            }
+            Format::Json => (answer.json)(out),
             Format::Csv => tables.first().map_or(Ok(()), |table| csv::write(table, out)),
             Format::Html => html::write(&page, out),
             Format::Markdown => markdown::write(&page, out),

@@ -126,7 +126,7 @@ fn from_stdin(stdin: &mut dyn Read, wanted: Wanted) -> Result<Members, Error> {
     sources_of("-", stored, false, wanted)
 }
 
-fn from_file(path: &Path, discovered: bool, wanted: Wanted) -> Result<Members, Error> {
+pub(crate) fn from_file(path: &Path, discovered: bool, wanted: Wanted) -> Result<Members, Error> {
     let shown = path.to_string_lossy();
     let shown = shown.strip_prefix("./").unwrap_or(&shown);
     let stored = match fs::metadata(path) {

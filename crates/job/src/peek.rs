@@ -11,8 +11,12 @@ const LOOK: u64 = 64 << 10;
 
 /// The file's own rank, if its first bytes tell; a file that says nothing there may still do so further on.
 pub(crate) fn rank(source: &Source) -> Option<u32> {
-    let text = source.with_reader(|input| beginning(input, source.head.wrapping)).ok()?.ok()?;
-    rank_in(&text)
+    rank_in(&beginning_of(source)?)
+}
+
+/// The first text of a file, unwrapped.
+pub(crate) fn beginning_of(source: &Source) -> Option<Vec<u8>> {
+    source.with_reader(|input| beginning(input, source.head.wrapping)).ok()?.ok()
 }
 
 fn beginning(input: &mut dyn Read, wrapping: Wrapping) -> io::Result<Vec<u8>> {

@@ -52,6 +52,23 @@ fn number_after(name: &str, words: &[&str]) -> Option<u32> {
         .map(|(_, number)| number)
 }
 
+/// A name without the rank in it: the same for all ranks of a run.
+pub(crate) fn without_rank(name: &str) -> String {
+    let lower = name.to_ascii_lowercase();
+    let digits_from = |at: usize| name[at..].find(|c: char| !c.is_ascii_digit()).unwrap_or(name.len() - at);
+    for (at, word) in lower.match_indices("rank") {
+        let mut end = at + word.len();
+        end += usize::from(lower[end..].starts_with(['-', '_']));
+        let digits = digits_from(end);
+        if digits > 0 {
+            let separators = ['-', '_', '.'];
+            let (before, after) = (name[..at].trim_end_matches(separators), &name[end + digits..]);
+            return format!("{before}{after}").trim_start_matches(separators).to_owned();
+        }
+    }
+    name.to_owned()
+}
+
 fn leading_number(text: &str) -> Option<u32> {
     let end = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     text[..end].parse().ok()

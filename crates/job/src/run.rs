@@ -1,5 +1,6 @@
 //! One run: the inputs as the user gave them, and the answer to a question put to all of their ranks.
 
+use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
 use std::path::Path;
@@ -97,8 +98,15 @@ pub struct Run {
     kept: Option<Arc<Kept>>,
 }
 
+/// What one rank contributes, whatever the question. What stands between the two ends of a question is compiled once, and
+/// not again for each of them.
+type Local = Box<dyn Any + Send>;
+
+/// The rank's end of a question.
+type Contribute<'q> = &'q (dyn Fn(u32, View<'_>) -> Local + Sync);
+
 /// What one trace leaves behind.
-struct Rank<L> {
+struct Rank {
     info: InputInfo,
     clue: Clue,
     quality: Vec<Quality>,
@@ -107,7 +115,8 @@ struct Rank<L> {
     is_graph_capture: bool,
     /// The numbers of its steps, if some of them are wanted.
     steps: BTreeSet<i64>,
-    local: L,
+    /// None if the rank is not asked.
+    local: Option<Local>,
 }
 
 impl Run {
@@ -170,9 +179,29 @@ impl Run {
 
     /// Puts a question to every rank and merges the answers.
     pub fn ask<Q: Question>(&self, question: &Q) -> Result<Outcome<Q::Answer>, Error> {
+        let locals = self.each(|rank, view| question.local(rank, view))?;
+        let mut outcome = locals.map(|locals| question.merge(locals));
+        // First what is about the question.
+        outcome.quality.splice(0..0, question.quality(&outcome.answer));
+        outcome.quality.sort_by_key(|note| std::cmp::Reverse(note.severity));
+        Ok(outcome)
+    }
+
+    /// Looks at every rank by itself. With `keep_host_only` there is one part for each of `inputs`.
+    pub fn each<L: Send + 'static>(
+        &self,
+        local: impl Fn(u32, View<'_>) -> L + Sync,
+    ) -> Result<Outcome<Vec<L>>, Error> {
+        let found = self.contributed(&|rank, view| Box::new(local(rank, view)))?;
+        let own = |part: Local| *part.downcast().expect("it was made above");
+        Ok(found.map(|parts| parts.into_iter().map(own).collect()))
+    }
+
+    /// What every rank contributes, in order of the ranks.
+    fn contributed(&self, contribute: Contribute<'_>) -> Result<Outcome<Vec<Local>>, Error> {
         let options = &self.options;
         let (wanted, peeked) = self.sources_of_rank()?;
-        let (found, failures) = self.read(&wanted, |i, read| self.ranks(i, read, question))?;
+        let (found, failures) = self.read(&wanted, |i, read| self.ranks(i, read, contribute))?;
         let mut notes: Vec<Quality> = unreadable(&failures).collect();
         let found = if options.keep_graph_captures || options.select_capture.is_some() {
             found
@@ -185,7 +214,7 @@ impl Run {
         if let Some(wanted) = options.criteria.steps {
             unselected::has_a_step(wanted, found.iter().map(|rank| &rank.steps))?;
         }
-        Ok(outcome(question, found, notes, options.keep_host_only))
+        Ok(outcome(found, notes, options.keep_host_only))
     }
 
     /// Reads what is not in memory yet and ties GPU work to its launches, for questions to come: a run that is
@@ -274,22 +303,16 @@ impl Run {
     }
 
     /// What the ranks of one file contribute. What nobody else keeps is dropped part by part.
-    fn ranks<Q: Question>(&self, i: usize, read: Arc<Prepared>, question: &Q) -> Vec<Rank<Option<Q::Local>>> {
+    fn ranks(&self, i: usize, read: Arc<Prepared>, contribute: Contribute<'_>) -> Vec<Rank> {
         let format = read.format;
         match Arc::try_unwrap(read) {
-            Ok(own) => own.parts.into_iter().map(|part| self.rank(i, &part, format, question)).collect(),
-            Err(kept) => kept.parts.iter().map(|part| self.rank(i, part, format, question)).collect(),
+            Ok(own) => own.parts.into_iter().map(|part| self.rank(i, &part, format, contribute)).collect(),
+            Err(kept) => kept.parts.iter().map(|part| self.rank(i, part, format, contribute)).collect(),
         }
     }
 
     /// What one rank contributes.
-    fn rank<Q: Question>(
-        &self,
-        i: usize,
-        part: &Part,
-        format: &'static str,
-        question: &Q,
-    ) -> Rank<Option<Q::Local>> {
+    fn rank(&self, i: usize, part: &Part, format: &'static str, contribute: Contribute<'_>) -> Rank {
         let Part { trace, index, .. } = part;
         let source = &self.sources[i];
         let distributed = trace.metadata.distributed.as_ref();
@@ -322,7 +345,7 @@ impl Run {
             if self.options.step_marker.is_some() {
                 notes.extend(unselected::unmarked(view));
             }
-            question.local(rank, view)
+            contribute(rank, view)
         });
         for note in &mut notes {
             note.rank = Some(rank);
@@ -356,7 +379,7 @@ fn clue(source: &Source, rank: u32, trace: &Trace, index: &Index) -> Clue {
 }
 
 /// Sets traces of the capture of graphs apart, where they were found beside others.
-fn without_graph_captures<L>(mut found: Vec<Rank<L>>, notes: &mut Vec<Quality>) -> Vec<Rank<L>> {
+fn without_graph_captures(mut found: Vec<Rank>, notes: &mut Vec<Quality>) -> Vec<Rank> {
     if found.iter().all(|rank| rank.is_graph_capture) {
         return found;
     }
@@ -373,11 +396,11 @@ fn without_graph_captures<L>(mut found: Vec<Rank<L>>, notes: &mut Vec<Quality>) 
 }
 
 /// Keeps one capture, and says which others there are.
-fn select_capture<L>(
-    found: Vec<Rank<L>>,
+fn select_capture(
+    found: Vec<Rank>,
     wanted: Option<&str>,
     notes: &mut Vec<Quality>,
-) -> Result<Vec<Rank<L>>, Error> {
+) -> Result<Vec<Rank>, Error> {
     let clues: Vec<Clue> = found.iter().map(|rank| rank.clue.clone()).collect();
     let captures = captures::split(&clues);
     let picked = captures::pick(&captures, &clues, wanted)?;
@@ -408,7 +431,7 @@ fn other_captures(captures: &[Capture], picked: usize) -> Quality {
 }
 
 /// What only shows when the ranks are seen side by side; `present` are ranks that are there but were not read.
-fn across_ranks<L>(found: &[Rank<L>], mut present: BTreeSet<u32>) -> Vec<Quality> {
+fn across_ranks(found: &[Rank], mut present: BTreeSet<u32>) -> Vec<Quality> {
     // A memory timeline lies beside the trace of its rank.
     let traces = || found.iter().map(|rank| &rank.info).filter(|info| info.format != MEMORY_TIMELINE);
     let mut notes = same_ranks("inputs", traces());
@@ -444,7 +467,7 @@ pub(crate) fn unreadable(failures: &[Arc<Error>]) -> impl Iterator<Item = Qualit
     failures.iter().map(|error| Quality::new(Code::UnreadableInput, 1, error.to_string()))
 }
 
-fn select_rank<L>(found: Vec<Rank<L>>, wanted: Option<u32>) -> Result<Vec<Rank<L>>, Error> {
+fn select_rank(found: Vec<Rank>, wanted: Option<u32>) -> Result<Vec<Rank>, Error> {
     let Some(wanted) = wanted else { return Ok(found) };
     let present: BTreeSet<u32> = found.iter().map(|rank| rank.info.rank).collect();
     if !present.contains(&wanted) {
@@ -459,12 +482,7 @@ fn listed(ranks: &BTreeSet<u32>) -> String {
     format!("{} {spans}", if ranks.len() == 1 { "is rank" } else { "are ranks" })
 }
 
-fn outcome<Q: Question>(
-    question: &Q,
-    found: Vec<Rank<Option<Q::Local>>>,
-    mut notes: Vec<Quality>,
-    keep_host_only: bool,
-) -> Outcome<Q::Answer> {
+fn outcome(found: Vec<Rank>, mut notes: Vec<Quality>, keep_host_only: bool) -> Outcome<Vec<Local>> {
     let any_gpu_work = found.iter().any(|rank| rank.has_gpu_work);
     let inputs = found.iter().map(|rank| rank.info.clone()).collect();
     let mut locals = Vec::new();
@@ -482,11 +500,9 @@ fn outcome<Q: Question>(
     }
     // Stable: inputs of one rank stay in the order given.
     locals.sort_by_key(|(rank, _)| *rank);
-    let answer = question.merge(locals.into_iter().map(|(_, local)| local).collect());
-    // First what is about the question.
-    notes.splice(0..0, question.quality(&answer));
+    let locals = locals.into_iter().map(|(_, local)| local).collect();
     notes.sort_by_key(|note| std::cmp::Reverse(note.severity));
-    Outcome { inputs, quality: notes, answer }
+    Outcome { inputs, quality: notes, answer: locals }
 }
 
 /// The most severe entry of a run.

@@ -7,8 +7,8 @@ use gpuscope_files::{Files, NewFile, Packing, Privacy};
 use gpuscope_formats::Compression;
 use gpuscope_formats::rewrite::{Rewritten, Target};
 
-use crate::each::lies_in;
 use crate::error::Error;
+use crate::reopen::lies_in;
 use crate::run::{InputInfo, Run};
 
 pub enum Destination<'o> {

@@ -21,11 +21,13 @@ mod measure;
 mod pages;
 mod python;
 mod questions;
+mod runner;
 mod size;
 mod steps;
 mod test;
 mod venv;
 mod workspace;
+mod world;
 
 use std::process::ExitCode;
 

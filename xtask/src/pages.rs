@@ -31,6 +31,8 @@ fn node_test(browser: &Browser, binary: &Path) -> Command {
     let mut command = browser.script(binary);
     // The dots of a terminal's default reporter hide which test failed.
     command.args(["--test", "--test-reporter", "spec"]);
+    // A test that hangs is stopped and named.
+    command.args(["--test-timeout", "300000"]);
     command
 }
 

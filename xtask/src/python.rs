@@ -18,7 +18,7 @@ use crate::workspace::{self, Workspace};
 /// What builds and checks the package.
 const TOOLS: [&str; 4] = ["uv==0.13.7", "maturin==1.16.0", "mypy==2.4.1", "ruff==0.17.4"];
 /// What the tests use beside the wheel and its extras.
-const TRIED_WITH: [&str; 3] = ["pytest", "nbclient", "ipykernel"];
+const TRIED_WITH: [&str; 4] = ["pytest", "pytest-timeout", "nbclient", "ipykernel"];
 const TORCH: &str = "torch==2.15.0";
 /// What `pip install gpuscope` may fetch.
 const LARGEST_WHEEL: u64 = 25_000_000;
@@ -93,7 +93,7 @@ impl<'w> Python<'w> {
     /// The tests that need torch, which takes minutes to install once.
     pub(crate) fn test_live(&self) -> Result<Outcome> {
         let uv = self.tools.join("bin").join("uv");
-        let wanted = [TORCH, "numpy", "pytest"];
+        let wanted = [TORCH, "numpy", "pytest", "pytest-timeout"];
         let folder = environment(&TORCH.replace("==", "-"), &wanted, |python| {
             println!("    installing {TORCH}: some minutes, once");
             let mut install = Command::new(&uv);
@@ -137,6 +137,8 @@ impl<'w> Python<'w> {
         command.current_dir(folder);
         command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir"]).arg(&self.workspace.root);
         command.arg("-c").arg(self.workspace.root.join("pyproject.toml"));
+        // A test that hangs is stopped and named.
+        command.args(["--timeout", "300", "--durations", "5", "--durations-min", "1"]);
         command.env("PYTHONDONTWRITEBYTECODE", "1");
         if let Some(corpus) = self.workspace.corpus() {
             command.env("GPUSCOPE_CORPUS", corpus);

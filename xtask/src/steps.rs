@@ -13,11 +13,37 @@ pub(crate) enum Outcome {
     Skipped(String),
 }
 
+/// How tests ended.
+#[derive(Debug, Default)]
+pub(crate) struct Tally {
+    pub(crate) passed: usize,
+    pub(crate) failed: usize,
+    pub(crate) skipped: usize,
+    /// Seconds and names.
+    pub(crate) took: Vec<(f64, String)>,
+}
+
+impl Tally {
+    /// Failed tests fail the step; what each was is said already.
+    pub(crate) fn ended(&self) -> Result<()> {
+        ensure!(self.failed == 0, "{} tests failed; what they said is above", self.failed);
+        Ok(())
+    }
+
+    fn slowest(&self) -> impl Iterator<Item = &(f64, String)> {
+        let mut took: Vec<_> = self.took.iter().collect();
+        took.sort_by(|a, b| b.0.total_cmp(&a.0));
+        took.into_iter().take(5)
+    }
+}
+
 /// A run of named steps; the first failure ends it.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
     skipped: Vec<String>,
-    done: usize,
+    /// Those that are done, with their seconds.
+    took: Vec<(f64, String)>,
+    tests: Tally,
 }
 
 impl Steps {
@@ -28,8 +54,8 @@ impl Steps {
         let seconds = start.elapsed().as_secs_f64();
         match outcome {
             Outcome::Done => {
-                self.done += 1;
                 println!("    {name}: ok, {seconds:.1} s");
+                self.took.push((seconds, name.to_owned()));
             }
             Outcome::Skipped(reason) => {
                 println!("    {name}: SKIPPED, {reason}");
@@ -39,12 +65,34 @@ impl Steps {
         Ok(())
     }
 
+    /// The tests of one step, for the last lines.
+    pub(crate) fn add(&mut self, tests: Tally) {
+        self.tests.passed += tests.passed;
+        self.tests.failed += tests.failed;
+        self.tests.skipped += tests.skipped;
+        self.tests.took.extend(tests.took);
+    }
+
     /// The last lines of a run without failures.
     pub(crate) fn close(&self) {
+        println!("==> seconds by step");
+        for (seconds, name) in &self.took {
+            println!("    {seconds:7.1}  {name}");
+        }
+        if !self.tests.took.is_empty() {
+            println!("==> the slowest tests");
+        }
+        for (seconds, name) in self.tests.slowest() {
+            println!("    {seconds:7.1}  {name}");
+        }
         for skipped in &self.skipped {
             println!("==> SKIPPED: {skipped}");
         }
-        println!("==> {} steps ok, {} skipped", self.done, self.skipped.len());
+        println!("==> {} steps ok, {} skipped", self.took.len(), self.skipped.len());
+        let Tally { passed, failed, skipped, .. } = &self.tests;
+        if passed + failed + skipped > 0 {
+            println!("tests: {passed} passed, {failed} failed, {skipped} skipped");
+        }
     }
 }
 
@@ -80,7 +128,7 @@ fn line(command: &Command) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Outcome, Steps, call, capture, works};
+    use super::{Outcome, Steps, Tally, call, capture, works};
     use std::process::Command;
 
     #[test]
@@ -92,12 +140,23 @@ mod tests {
     }
 
     #[test]
+    fn the_slowest_tests_are_named_and_failed_ones_fail() {
+        let took = (0..8).map(|i| (f64::from(i), format!("test {i}"))).collect();
+        let mut tally = Tally { passed: 8, took, ..Tally::default() };
+        let names: Vec<&str> = tally.slowest().map(|(_, name)| name.as_str()).collect();
+        assert_eq!(names, ["test 7", "test 6", "test 5", "test 4", "test 3"]);
+        assert!(tally.ended().is_ok());
+        tally.failed = 1;
+        assert!(tally.ended().is_err());
+    }
+
+    #[test]
     fn a_failure_carries_the_step_and_a_skip_is_not_a_pass() {
         let mut steps = Steps::default();
         steps.run("one", || Ok(Outcome::Done)).unwrap();
         steps.run("two", || Ok(Outcome::Skipped("no tool".to_owned()))).unwrap();
         let error = steps.run("three", || anyhow::bail!("broken")).unwrap_err();
         assert_eq!(format!("{error:#}"), "three failed: broken");
-        assert_eq!((steps.done, steps.skipped.len()), (1, 1));
+        assert_eq!((steps.took.len(), steps.skipped.len()), (1, 1));
     }
 }

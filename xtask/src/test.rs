@@ -1,16 +1,17 @@
 //! `cargo xtask test`: the one command that says whether the repository is sound, here and in CI.
 //!
-//! Cheap checks come first. There is one dev build (the tests) and one release build (the command line, which
-//! conformance, the pages and the instruction counts use too). A tool that is missing is said loudly and is no failure.
+//! Cheap checks come first. Everything is built in the release profile, in which `cargo run --release` has built the command
+//! line: tests, pages, instruction counts, the wheel and conformance share it. With `--quick` the tests run in the dev
+//! profile, which has overflow checks and debug assertions. A tool that is missing is said loudly and is no failure.
 
 use std::process::Command;
 
 use anyhow::{Context, Result};
 
 use crate::python::Python;
-use crate::steps::{Outcome, Steps, call, works};
+use crate::steps::{Outcome, Steps, Tally, call, works};
 use crate::workspace::Workspace;
-use crate::{house, instructions, licences, pages};
+use crate::{house, instructions, licences, pages, runner, world};
 
 /// What is left out, and what is added.
 #[derive(Clone, Copy, Debug)]
@@ -31,15 +32,25 @@ pub(crate) fn run(workspace: &Workspace, wanted: Wanted) -> Result<()> {
     steps.run("licences", || licences::run(workspace).map(|()| Outcome::Done))?;
     steps.run("clippy", || {
         tool(workspace.cargo().args(["clippy", "--version"]), "clippy", || {
-            let lint = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+            // In release, where build scripts and macros are built already.
+            let lint = ["clippy", "--release", "--workspace", "--all-targets", "--", "-D", "warnings"];
             call(workspace.cargo().args(lint))
         })
     })?;
-    steps.run("tests", || tests(workspace))?;
+    if workspace.corpus().is_none() {
+        println!("==> corpus tests: skipped, no ../shared");
+    }
+    let mut tests = Tally::default();
+    steps.run("tests", || {
+        tests = runner::run(workspace, if wanted.quick { "dev" } else { "release" })?;
+        tests.ended().map(|()| Outcome::Done)
+    })?;
+    steps.add(tests);
     if wanted.quick {
         println!("==> --quick: no release build, no pages, no Python package, no instruction counts");
     } else {
         steps.run("release build", || workspace.release_binary().map(|_| Outcome::Done))?;
+        steps.run("one world", || world::run(workspace))?;
         steps.run("pages", || pages::run(workspace))?;
         steps.run("instruction counts", || instructions::run(workspace, false))?;
         python_steps(workspace, wanted.torch, &mut steps)?;
@@ -78,16 +89,4 @@ fn tool(probe: &mut Command, name: &str, then: impl FnOnce() -> Result<()>) -> R
         return Ok(Outcome::Skipped(format!("{name} is not installed (`rustup component add {name}`)")));
     }
     then().map(|()| Outcome::Done)
-}
-
-fn tests(workspace: &Workspace) -> Result<Outcome> {
-    let mut command = workspace.cargo();
-    command.args(["test", "--workspace"]);
-    match workspace.corpus() {
-        Some(folder) => {
-            command.env("GPUSCOPE_CORPUS", folder);
-        }
-        None => println!("    corpus tests: skipped, no ../shared"),
-    }
-    call(&mut command).map(|()| Outcome::Done)
 }

@@ -1,7 +1,7 @@
 //! Where things are: the repository, its target folder, the corpus beside it, the release binary, the cache.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
@@ -39,9 +39,9 @@ impl Workspace {
         folder.join("traces").is_dir().then_some(folder)
     }
 
-    /// Builds the command line as people get it and returns its path. Cargo does nothing if it is built already.
+    /// Builds the command line as `cargo run --release` does and returns its path. Cargo does nothing if it is built already.
     pub(crate) fn release_binary(&self) -> Result<PathBuf> {
-        steps::call(self.release_build().args(["--package", "gpuscope-cli", "--bin", "gpuscope"]))?;
+        steps::call(self.cargo().args(["build", "--release", "--bin", "gpuscope"]))?;
         let binary = self.release_folder()?.join(format!("gpuscope{}", std::env::consts::EXE_SUFFIX));
         ensure!(
             binary.is_file(),
@@ -53,17 +53,22 @@ impl Workspace {
 
     /// Builds the program that tells what every question costs (`crates/analysis/examples/cost.rs`).
     pub(crate) fn cost_example(&self) -> Result<PathBuf> {
-        steps::call(self.release_build().args(["--package", "gpuscope-analysis", "--example", "cost"]))?;
+        let example = ["build", "--release", "--package", "gpuscope-analysis", "--example", "cost"];
+        steps::call(self.cargo().args(example))?;
         let example = format!("examples/cost{}", std::env::consts::EXE_SUFFIX);
         Ok(self.release_folder()?.join(example))
     }
 
-    /// Naming the native half of the Python package builds nothing of it; but then dependencies have the features that it
-    /// asks for, and are compiled once for all.
-    fn release_build(&self) -> Command {
+    /// Runs a build and returns all that it consists of, whether it was compiled now or before.
+    pub(crate) fn build(&self, words: &[&str]) -> Result<Vec<Artifact>> {
         let mut command = self.cargo();
-        command.args(["build", "--release", "--package", "gpuscope-python"]);
-        command
+        command.args(words).arg("--message-format=json-render-diagnostics").stderr(Stdio::inherit());
+        let output = command.output().context("cannot run cargo")?;
+        ensure!(output.status.success(), "`cargo {}` ended with {}", words.join(" "), output.status);
+        let text = String::from_utf8(output.stdout).context("reading what cargo built")?;
+        let messages = text.lines().map(serde_json::from_str);
+        let messages: Vec<Value> = messages.collect::<Result<_, _>>().context("reading what cargo built")?;
+        Ok(messages.iter().filter_map(Artifact::of).collect())
     }
 
     fn release_folder(&self) -> Result<PathBuf> {
@@ -80,6 +85,46 @@ impl Workspace {
         let mut command = Command::new(cargo());
         command.current_dir(&self.root);
         command
+    }
+}
+
+/// One thing that cargo compiled.
+#[derive(Debug)]
+pub(crate) struct Artifact {
+    /// Name and version.
+    pub(crate) id: String,
+    pub(crate) package: String,
+    pub(crate) target: String,
+    pub(crate) kind: String,
+    /// Where the crate lies.
+    pub(crate) folder: PathBuf,
+    pub(crate) opt_level: String,
+    pub(crate) is_test: bool,
+    pub(crate) executable: Option<PathBuf>,
+    pub(crate) files: Vec<String>,
+}
+
+impl Artifact {
+    fn of(message: &Value) -> Option<Artifact> {
+        if message["reason"] != "compiler-artifact" {
+            return None;
+        }
+        let text = |value: &Value| Some(value.as_str()?.to_owned());
+        let id = text(&message["package_id"])?;
+        // `…/crates/cli#gpuscope-cli@0.1.0`, or with the version alone where the folder has the package's name.
+        let (place, name) = id.rsplit_once('#')?;
+        let name = name.split_once('@').map_or(place.rsplit('/').next()?, |(name, _)| name);
+        Some(Artifact {
+            package: name.to_owned(),
+            target: text(&message["target"]["name"])?,
+            kind: text(&message["target"]["kind"][0])?,
+            folder: Path::new(message["manifest_path"].as_str()?).parent()?.to_owned(),
+            opt_level: text(&message["profile"]["opt_level"])?,
+            is_test: message["profile"]["test"].as_bool()?,
+            executable: message["executable"].as_str().map(PathBuf::from),
+            files: message["filenames"].as_array()?.iter().filter_map(text).collect(),
+            id,
+        })
     }
 }
 

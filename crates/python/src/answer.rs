@@ -8,7 +8,7 @@ use gpuscope_report::places;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
-use crate::arrow::Table;
+use crate::arrow::{Table, unsound};
 
 #[pyclass(frozen, module = "gpuscope._native")]
 #[derive(Debug)]
@@ -57,8 +57,7 @@ impl Answered {
         // Answers of many parts have tables of one name; files and Python tell them apart alike.
         let names = places(&answered.tables);
         let table = |(name, table): (&String, &gpuscope_table::Table)| {
-            let table = Table::of(name, table).map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
-            Py::new(py, table)
+            Py::new(py, Table::of(name, table).map_err(unsound)?)
         };
         let chart = |figure: Figure| Chart {
             name: figure.name.to_owned(),

@@ -3,13 +3,14 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray, StructArray};
+use arrow_array::ffi::FFI_ArrowSchema;
+use arrow_array::ffi_stream::FFI_ArrowArrayStream;
+use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use gpuscope_table::{Column, Unit, Values};
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
-use pyo3_arrow::error::PyArrowResult;
-use pyo3_arrow::ffi::{ArrayIterator, to_schema_pycapsule, to_stream_pycapsule};
 
 /// Rows with what their columns mean.
 #[pyclass(frozen, module = "gpuscope._native")]
@@ -56,28 +57,31 @@ impl Table {
         schema.fields().iter().map(|field| (field.name().clone(), of(field, UNIT), of(field, DOC))).collect()
     }
 
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        to_schema_pycapsule(py, self.batch.schema().as_ref())
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        let schema = FFI_ArrowSchema::try_from(self.batch.schema().as_ref()).map_err(unsound)?;
+        PyCapsule::new_with_value(py, schema, c"arrow_schema")
     }
 
+    /// One batch. What the consumer would rather have is a wish that the protocol lets us leave to it.
     #[pyo3(signature = (requested_schema=None))]
+    #[expect(unused_variables, reason = "the protocol names the argument")]
     fn __arrow_c_stream__<'py>(
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
-    ) -> PyArrowResult<Bound<'py, PyCapsule>> {
-        let schema = self.batch.schema();
-        let whole: ArrayRef = Arc::new(StructArray::from(self.batch.clone()));
-        let field =
-            Field::new_struct("", schema.fields().clone(), false).with_metadata(schema.metadata().clone());
-        let reader = ArrayIterator::new(std::iter::once(Ok(whole)), Arc::new(field));
-        to_stream_pycapsule(py, Box::new(reader), requested_schema)
+    ) -> PyResult<Bound<'py, PyCapsule>> {
+        let batches = RecordBatchIterator::new([Ok(self.batch.clone())], self.batch.schema());
+        PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(Box::new(batches)), c"arrow_array_stream")
     }
 
     /// The values of each column, for those without an Arrow library.
     fn to_lists<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
         self.batch.columns().iter().map(|array| list(py, array)).collect()
     }
+}
+
+pub(crate) fn unsound(error: ArrowError) -> PyErr {
+    PyRuntimeError::new_err(error.to_string())
 }
 
 const UNIT: &str = "unit";

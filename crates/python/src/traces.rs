@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 
 use crate::answer::Answered;
-use crate::arrow::Table;
+use crate::arrow::{Table, unsound};
 use crate::working::wait_for;
 use crate::{errors, events};
 
@@ -95,7 +95,6 @@ impl Traces {
             found.map_err(Refusal::from)
         })?;
         let tables = read.map_err(|refusal| errors::of(py, &refusal))?.answer;
-        let unsound = |error: arrow_schema::ArrowError| PyRuntimeError::new_err(error.to_string());
         tables.into_iter().map(|(rank, table)| Ok((rank, table.map_err(unsound)?))).collect()
     }
 }

@@ -8,7 +8,7 @@ use crate::describe::{assert_same, load};
 /// The corpus folder, or `None` (said loudly) where it is not given.
 pub(crate) fn traces() -> Option<Vec<PathBuf>> {
     let Some(folder) = std::env::var_os("GPUSCOPE_CORPUS") else {
-        eprintln!("corpus tests: skipped, GPUSCOPE_CORPUS is not set");
+        eprintln!("skipped: GPUSCOPE_CORPUS is not set, so no real trace is read");
         return None;
     };
     let mut found = Vec::new();

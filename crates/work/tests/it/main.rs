@@ -13,7 +13,7 @@ use std::path::PathBuf;
 fn corpus() -> Option<PathBuf> {
     let folder = std::env::var_os("GPUSCOPE_CORPUS");
     if folder.is_none() {
-        eprintln!("corpus tests: skipped, GPUSCOPE_CORPUS is not set");
+        eprintln!("skipped: GPUSCOPE_CORPUS is not set, so no real trace is read");
     }
     folder.map(PathBuf::from)
 }

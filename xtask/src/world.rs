@@ -4,6 +4,7 @@
 //! on is asked for in `crates/features`.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 
 use anyhow::{Result, ensure};
 
@@ -41,12 +42,16 @@ fn twice(artifacts: &[Artifact]) -> Vec<&str> {
     for artifact in artifacts.iter().filter(|artifact| !artifact.is_test && artifact.kind != "custom-build") {
         let key = (artifact.id.as_str(), artifact.opt_level.as_str());
         // Its name holds a hash of all that it was made of; the library itself may be named without.
-        if let Some(file) = artifact.files.iter().find(|file| file.ends_with(".rmeta")) {
+        if let Some(file) = artifact.files.iter().find(|file| is_metadata(file)) {
             forms.entry(key).or_default().insert(file);
         }
     }
     let names = forms.into_iter().filter(|(_, forms)| forms.len() > 1);
     names.map(|((id, _), _)| id.rsplit('/').next().unwrap_or(id)).collect()
+}
+
+fn is_metadata(file: &str) -> bool {
+    Path::new(file).extension().is_some_and(|extension| extension == "rmeta")
 }
 
 #[cfg(test)]

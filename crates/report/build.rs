@@ -12,8 +12,12 @@ use std::path::{Path, PathBuf};
 use sha2::Digest;
 
 /// The module that each page begins with.
-const PAGES: [(&str, &str); 3] =
-    [("flame", "flame/main.js"), ("report", "report/main.js"), ("timeline", "timeline/main.js")];
+const PAGES: [(&str, &str); 4] = [
+    ("dashboard", "dashboard/main.js"),
+    ("flame", "flame/main.js"),
+    ("report", "report/main.js"),
+    ("timeline", "timeline/main.js"),
+];
 
 fn main() {
     // Asked for when it runs: clones that share a build folder also share this program.

@@ -8,6 +8,7 @@ mod files;
 mod flame;
 mod history;
 mod plot;
+mod serve;
 mod stacks;
 mod view;
 mod work;
@@ -21,7 +22,7 @@ use clap_complete::Shell;
 use crate::examples;
 use crate::parse;
 
-pub(crate) use asked::{Asked, Color, OutputArgs, ReadingArgs, SelectionArgs};
+pub(crate) use asked::{Asked, Color, Opening, OutputArgs, ReadingArgs, SelectionArgs};
 pub(crate) use bench::{BenchCommand, CompareArgs, GateArgs, ReportArgs};
 pub(crate) use compare::{Against, ChangeArgs};
 pub(crate) use compile::CompileArgs;
@@ -31,6 +32,7 @@ pub(crate) use history::{
     AddArgs, Database, HistoryCommand, ListArgs, PruneArgs, ShowArgs, TrendArgs, WantedArgs,
 };
 pub(crate) use plot::PlotArgs;
+pub(crate) use serve::{KeptArgs, McpArgs, ServeArgs};
 pub(crate) use stacks::{FlameFormat, StackArgs, StackWeight};
 pub(crate) use view::ViewArgs;
 pub(crate) use work::{By, OpsArgs, ThroughputArgs, WorkArgs};
@@ -223,6 +225,12 @@ pub(crate) enum Command {
     /// Every event to look at, however many: serves the timeline on this machine and opens the browser
     #[command(after_help = examples::VIEW)]
     View(ViewArgs),
+    /// The dashboard: the runs of a folder in the browser as they land, and the same answers for programs
+    #[command(after_help = examples::SERVE)]
+    Serve(ServeArgs),
+    /// Answers an agent's questions about the runs of a folder (Model Context Protocol, over standard input and output)
+    #[command(after_help = examples::MCP)]
+    Mcp(McpArgs),
     /// Each collective over all ranks: waiting and transfer apart, bandwidth, who came last and why
     #[command(after_help = examples::COLLECTIVES)]
     Collectives {

@@ -158,6 +158,16 @@ Examples:
   gpuscope view traces/
   gpuscope view traces/ --port 8080 --no-open    for ssh -L 8080:localhost:8080";
 
+pub(crate) const SERVE: &str = "\
+Examples:
+  gpuscope serve
+  gpuscope serve traces/ --port 0 --no-open
+  gpuscope serve /data/runs --host 0.0.0.0 --writable";
+
+pub(crate) const MCP: &str = "\
+Examples:
+  gpuscope mcp traces/";
+
 pub(crate) const COLLECTIVES: &str = "\
 Examples:
   gpuscope collectives traces/

@@ -2,7 +2,9 @@
 //! call what people call.
 
 mod args;
+pub mod catalog;
 mod commands;
+mod door;
 mod examples;
 mod exit;
 mod output;
@@ -40,7 +42,8 @@ struct Console<'c> {
 impl Console<'_> {
     /// The traces that arguments name: read anew, or open already.
     fn open(&self, traces: &[String], options: JobOptions) -> Result<Run, Failure> {
-        let run = match self.session.as_ref().and_then(|session| session.find(traces)) {
+        let open = self.session.as_ref().map_or(Ok(None), |session| session.find(traces))?;
+        let run = match open {
             Some(open) => open.sharing(options),
             None => Run::open(traces, options)?,
         };
@@ -49,6 +52,11 @@ impl Console<'_> {
             self.files.reads_stdin()?;
         }
         Ok(run)
+    }
+
+    /// The files that names of open runs stand for, and other names as they are.
+    fn paths(&self, names: &[String]) -> Result<Vec<String>, Failure> {
+        self.session.as_ref().map_or_else(|| Ok(names.to_vec()), |session| session.paths(names))
     }
 
     fn wants(&self, wanted: Wanted) -> bool {

@@ -177,8 +177,13 @@ impl<'a> Output<'a> {
 
     fn show(&self, shown: &Shown<'_>, console: &mut Console<'_>) -> Result<(), Failure> {
         let Shown { command, inputs, quality, answer, figures, .. } = *shown;
-        if let Some(session) = console.session.as_mut().filter(|session| session.wanted != Wanted::Text) {
+        if console.wants(Wanted::Json) {
+            return Ok((shown.json)(&mut console.out)?);
+        }
+        let is_table = |wanted| matches!(wanted, Wanted::Tables | Wanted::Figures);
+        if let Some(session) = console.session.as_mut().filter(|session| is_table(session.wanted)) {
             session.answered = Answered {
+                sentence: answer.sentence().map(str::to_owned),
                 inputs: inputs.to_vec(),
                 quality: quality.to_vec(),
                 tables: self.tables(command, answer)?,

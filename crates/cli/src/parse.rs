@@ -34,6 +34,16 @@ pub(crate) fn time(text: &str) -> Result<i64, String> {
         .ok_or_else(|| format!("expected nanoseconds or a time such as 20ms or 1.5s, found `{text}`"))
 }
 
+/// A word that nobody guesses, and that an address can hold.
+pub(crate) fn token(text: &str) -> Result<String, String> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    if text.len() >= 16 && text.chars().all(is_plain) {
+        Ok(text.to_owned())
+    } else {
+        Err("expected at least 16 letters, digits, - _ or .".to_owned())
+    }
+}
+
 /// A trace on the command line: any name that a file may have, text or not.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TraceName;

@@ -14,5 +14,5 @@ pub use claims::{Claim, Clash, Files};
 pub use handed::Handed;
 pub use identity::is_same_file;
 pub use kind::{FileKind, Packing, UnknownKind};
-pub use litter::discard_on_signals;
+pub use litter::{discard_on_signals, on_end};
 pub use new_file::{NewFile, Privacy, write};

@@ -3,12 +3,15 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-static UNFINISHED: Mutex<Unfinished> = Mutex::new(Unfinished { paths: Vec::new(), heed_signals: false });
+static UNFINISHED: Mutex<Unfinished> =
+    Mutex::new(Unfinished { paths: Vec::new(), heed_signals: false, listens: false });
 
 struct Unfinished {
     paths: Vec<PathBuf>,
     /// The program wants it, and nobody listens yet.
     heed_signals: bool,
+    /// Somebody does.
+    listens: bool,
 }
 
 /// For programs that own their process: a signal to end first deletes what is not whole. Nothing changes about signals
@@ -17,10 +20,32 @@ pub fn discard_on_signals() {
     unfinished(|unfinished| unfinished.heed_signals = true);
 }
 
+/// What a program that serves does when it is told to end, instead of ending at once; told again, it does.
+pub fn on_end(end: impl Fn() + Send + 'static) {
+    *END.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(end));
+    // Somebody listens already if there was a draft.
+    if unfinished(|unfinished| !std::mem::replace(&mut unfinished.listens, true)) {
+        signals::listen();
+    }
+}
+
+type End = Box<dyn Fn() + Send>;
+
+static END: Mutex<Option<End>> = Mutex::new(None);
+
+/// Whether something else than the end at once was wanted.
+fn ends_by_itself() -> bool {
+    let end = END.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(end) = &end {
+        end();
+    }
+    end.is_some()
+}
+
 pub(crate) fn remember(path: &Path) {
     let listen = unfinished(|unfinished| {
         unfinished.paths.push(path.to_owned());
-        std::mem::take(&mut unfinished.heed_signals)
+        std::mem::take(&mut unfinished.heed_signals) && !std::mem::replace(&mut unfinished.listens, true)
     });
     if listen {
         signals::listen();
@@ -56,7 +81,9 @@ mod signals {
         std::thread::spawn(move || {
             for signal in signals.forever() {
                 super::discard();
-                let _ = emulate_default_handler(signal);
+                if !super::ends_by_itself() {
+                    let _ = emulate_default_handler(signal);
+                }
             }
         });
     }

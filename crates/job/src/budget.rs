@@ -46,7 +46,7 @@ impl Drop for Share<'_> {
 }
 
 /// Half of the memory this process may use.
-pub(crate) fn default_limit() -> u64 {
+pub fn default_limit() -> u64 {
     const UNKNOWN: u64 = 8 << 30;
     let group =
         std::fs::read_to_string("/sys/fs/cgroup/memory.max").ok().and_then(|text| text.trim().parse().ok());

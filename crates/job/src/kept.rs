@@ -62,6 +62,10 @@ impl Kept {
         }
     }
 
+    pub(crate) fn bytes(&self) -> u64 {
+        self.lock().used
+    }
+
     fn lock(&self) -> std::sync::MutexGuard<'_, Inner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -25,6 +25,7 @@ mod run;
 mod source;
 mod unselected;
 
+pub use budget::default_limit as default_memory;
 pub use charts::ChartOptions;
 pub use compile_logs::CompileLogs;
 pub use error::{Error, plain};

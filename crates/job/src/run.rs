@@ -167,6 +167,11 @@ impl Run {
         }
     }
 
+    /// What a run that is [`Run::keeping`] has in memory.
+    pub fn kept_bytes(&self) -> u64 {
+        self.kept.as_ref().map_or(0, |kept| kept.bytes())
+    }
+
     /// How many inputs there are: about as many as ranks.
     pub fn inputs(&self) -> usize {
         self.sources.len()

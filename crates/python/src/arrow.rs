@@ -1,13 +1,12 @@
 //! Tables as Arrow: built once, shared from then on without copying.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use arrow_array::ffi::FFI_ArrowSchema;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, RecordBatchIterator, StringArray};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
-use gpuscope_table::{Column, Unit, Values};
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator};
+use arrow_schema::{ArrowError, DataType, Field};
+use gpuscope_report::arrow::{self, DOC, UNIT};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::types::PyCapsule;
@@ -25,9 +24,7 @@ pub(crate) struct Table {
 
 impl Table {
     pub(crate) fn of(name: &str, table: &gpuscope_table::Table) -> Result<Table, ArrowError> {
-        let fields: Vec<Field> = table.columns.iter().map(field).collect();
-        let arrays: Vec<ArrayRef> = table.columns.iter().map(|column| values(&column.values)).collect();
-        Table::new(name, &table.title, fields, arrays)
+        Ok(Table { name: name.to_owned(), title: table.title.clone(), batch: arrow::batch(table)? })
     }
 
     pub(crate) fn new(
@@ -36,10 +33,7 @@ impl Table {
         fields: Vec<Field>,
         arrays: Vec<ArrayRef>,
     ) -> Result<Table, ArrowError> {
-        let rows = arrays.first().map_or(0, |array| array.len());
-        let options = arrow_array::RecordBatchOptions::new().with_row_count(Some(rows));
-        let batch = RecordBatch::try_new_with_options(Arc::new(Schema::new(fields)), arrays, &options)?;
-        Ok(Table { name: name.to_owned(), title: title.to_owned(), batch })
+        Ok(Table { name: name.to_owned(), title: title.to_owned(), batch: arrow::batch_of(fields, arrays)? })
     }
 }
 
@@ -82,32 +76,6 @@ impl Table {
 
 pub(crate) fn unsound(error: ArrowError) -> PyErr {
     PyRuntimeError::new_err(error.to_string())
-}
-
-const UNIT: &str = "unit";
-const DOC: &str = "doc";
-
-pub(crate) fn described(field: Field, unit: Unit, doc: &str) -> Field {
-    let unit =
-        serde_json::to_value(unit).ok().and_then(|unit| unit.as_str().map(str::to_owned)).unwrap_or_default();
-    field.with_metadata(HashMap::from([(UNIT.to_owned(), unit), (DOC.to_owned(), doc.to_owned())]))
-}
-
-fn field(column: &Column) -> Field {
-    let kind = match column.values {
-        Values::Int(_) => DataType::Int64,
-        Values::Float(_) => DataType::Float64,
-        Values::Text(_) => DataType::Utf8,
-    };
-    described(Field::new(column.name, kind, true), column.unit, column.doc)
-}
-
-fn values(values: &Values) -> ArrayRef {
-    match values {
-        Values::Int(values) => Arc::new(values.iter().copied().collect::<Int64Array>()),
-        Values::Float(values) => Arc::new(values.iter().copied().collect::<Float64Array>()),
-        Values::Text(values) => Arc::new(values.iter().map(Option::as_deref).collect::<StringArray>()),
-    }
 }
 
 fn list<'py>(py: Python<'py>, array: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {

@@ -7,7 +7,9 @@ use arrow_schema::{ArrowError, DataType, Field};
 use gpuscope_table::Unit;
 use gpuscope_trace::{Arg, ArgType, Id, Kind, Row, StrId, Trace, View};
 
-use crate::arrow::{Table, described};
+use gpuscope_report::arrow::described;
+
+use crate::arrow::Table;
 
 /// With `arguments`, every argument that occurs has a column of its own.
 pub(crate) fn table(view: View<'_>, arguments: bool) -> Result<Table, ArrowError> {

@@ -4,6 +4,7 @@
 
 mod answer;
 mod arrow;
+mod catalogue;
 mod errors;
 mod events;
 mod files;
@@ -20,6 +21,8 @@ mod _native {
     use super::answer::{Answered, Chart};
     #[pymodule_export]
     use super::arrow::Table;
+    #[pymodule_export]
+    use super::catalogue::catalogue;
     #[pymodule_export]
     use super::files::NewFile;
     #[pymodule_export]

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gpuscope_cli::Terminal;
-use gpuscope_cli::session::{self, OpenRun, Refusal, Wanted};
+use gpuscope_cli::session::{self, Asking, OpenRun, Refusal, Wanted};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -116,7 +116,7 @@ impl Traces {
         runs.extend(others.iter().map(|other| Arc::clone(&other.get().0)));
         let answered = wait_for(py, move |stop| {
             let runs: Vec<&OpenRun> = runs.iter().map(AsRef::as_ref).collect();
-            session::ask(&runs, &arguments, wanted, terminal, &stop)
+            session::ask(&runs, &arguments, &Asking { wanted, terminal, stop, ..Asking::default() })
         })?;
         answered.map_err(|refusal| errors::of(py, &refusal))
     }

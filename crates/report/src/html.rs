@@ -25,7 +25,7 @@ pub use report::write as write_report;
 use charts::Charts;
 
 /// For pages of tables and charts.
-const STYLE: &str = include_str!("html/page.css");
+pub(crate) const STYLE: &str = include_str!("html/page.css");
 const SCRIPT: Script = Script(include_str!(concat!(env!("OUT_DIR"), "/report.js")));
 
 /// The answer to one question.

@@ -5,6 +5,12 @@ use gpuscope_table::Unit;
 
 use crate::{text, units};
 
+/// A number's name, its value and what is to be said of it.
+pub fn shown(number: &KeyNumber) -> (String, String, String) {
+    let note = number.note.clone().or_else(|| spread(number)).unwrap_or_default();
+    (number.label.to_owned(), value(number), note)
+}
+
 pub(crate) fn value(number: &KeyNumber) -> String {
     number.value.map_or(text::MISSING.to_owned(), |value| three(value, number.unit))
 }

@@ -1,5 +1,6 @@
 //! Draws answers, one file per way of drawing. All of them work from the same tables; none computes anything.
 
+pub mod arrow;
 pub mod chart;
 pub mod columns;
 pub mod csv;
@@ -21,6 +22,7 @@ pub mod pdf;
 mod places;
 pub mod png;
 pub mod section;
+pub mod served;
 mod setting;
 pub mod summary;
 pub mod terminal;
@@ -30,6 +32,7 @@ pub mod units;
 pub mod xlsx;
 
 pub use json::Envelope;
+pub use key_numbers::shown as key_number;
 pub use notes::Trust;
 pub use page::{Input, Lead, LeadNumber, Page};
 pub use places::places;

@@ -1,8 +1,9 @@
-//! Who is connected: not more than the process can bear, nobody for long without asking, and whoever has not shown the word
-//! of the address makes room for who comes next.
+//! Who is connected: not more than the process can bear, nobody for long without asking, and whoever is not known makes room
+//! for who comes next. When the end comes, requests under way are answered first.
 
 use std::collections::VecDeque;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -14,47 +15,75 @@ use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::AbortHandle;
 
+use crate::access::{self, Peer};
+
 /// Far below the number of files that any system lets a process open, and far above what a browser needs.
-const MOST: usize = 128;
+const MOST: usize = 256;
 /// How long a request may take to arrive, and a connection to ask again.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// How long requests under way may take when the end has come.
+const GRACE: Duration = Duration::from_secs(10);
 /// How long to wait where the system cannot take another connection.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// A connection that is open.
 struct Guest {
     task: AbortHandle,
-    /// It has shown the word of the address.
+    /// It has shown that it belongs here.
     is_known: Arc<AtomicBool>,
 }
 
+/// Whether a request shows that whoever sends it belongs here.
+type IsKnown = Arc<dyn Fn(&hyper::Request<Incoming>) -> bool + Send + Sync>;
+
 pub(crate) struct Connections {
     router: Router,
-    /// How paths begin that hold the word.
-    own: Arc<str>,
+    is_known: IsKnown,
     room: Arc<Semaphore>,
     guests: VecDeque<Guest>,
+    /// True when the end has come.
+    stop: watch::Receiver<bool>,
 }
 
 impl Connections {
-    pub(crate) fn new(router: Router, token: &str) -> Connections {
+    pub(crate) fn new(
+        router: Router,
+        is_known: impl Fn(&hyper::Request<Incoming>) -> bool + Send + Sync + 'static,
+        stop: watch::Receiver<bool>,
+    ) -> Connections {
         Connections {
             router,
-            own: Arc::from(format!("/{token}/")),
+            is_known: Arc::new(is_known),
             room: Arc::new(Semaphore::new(MOST)),
             guests: VecDeque::new(),
+            stop,
         }
     }
 
-    /// Answers until the process ends.
+    /// Answers until the end comes.
     pub(crate) async fn serve(mut self, listener: TcpListener) -> io::Result<()> {
+        let own = listener.local_addr()?;
+        let mut stop = self.stop.clone();
+        tokio::select! {
+            () = self.accept(&listener, own) => {}
+            () = ended(&mut stop) => {}
+        }
+        drop(listener);
+        // Every connection holds one place.
+        let everybody = Arc::clone(&self.room).acquire_many_owned(MOST as u32);
+        let _ = tokio::time::timeout(GRACE, everybody).await;
+        self.guests.iter().for_each(|guest| guest.task.abort());
+        Ok(())
+    }
+
+    async fn accept(&mut self, listener: &TcpListener, own: SocketAddr) {
         loop {
-            if let Ok((stream, _)) = listener.accept().await {
+            if let Ok((stream, peer)) = listener.accept().await {
                 if let Some(place) = self.place().await {
-                    self.welcome(stream, place);
+                    self.welcome(stream, Peer { is_owner: access::is_owner(peer, own) }, place);
                 }
             } else {
                 // Too many open files, or a guest that left at the door: neither is the end.
@@ -72,7 +101,7 @@ impl Connections {
         Arc::clone(&self.room).acquire_owned().await.ok()
     }
 
-    /// Ends the connection that has been there for longest without the word.
+    /// Ends the connection of a stranger that has been there for longest.
     fn show_out(&mut self) {
         let stranger = self.guests.iter().position(|guest| !guest.is_known.load(Ordering::Relaxed));
         if let Some(guest) = stranger.and_then(|stranger| self.guests.remove(stranger)) {
@@ -80,23 +109,37 @@ impl Connections {
         }
     }
 
-    fn welcome(&mut self, stream: TcpStream, place: OwnedSemaphorePermit) {
+    fn welcome(&mut self, stream: TcpStream, peer: Peer, place: OwnedSemaphorePermit) {
         let is_known = Arc::new(AtomicBool::new(false));
-        let (own, seen) = (Arc::clone(&self.own), Arc::clone(&is_known));
+        let (is_own, seen) = (Arc::clone(&self.is_known), Arc::clone(&is_known));
         let answer = TowerToHyperService::new(self.router.clone());
-        let service = service_fn(move |request: hyper::Request<Incoming>| {
-            if request.uri().path().starts_with(&*own) {
+        let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+            if peer.is_owner || is_own(&request) {
                 seen.store(true, Ordering::Relaxed);
             }
+            request.extensions_mut().insert(peer);
             answer.call(request)
         });
+        let mut stop = self.stop.clone();
         let task = tokio::spawn(async move {
             let mut http = http1::Builder::new();
             http.timer(TokioTimer::new()).header_read_timeout(PATIENCE);
+            let mut connection = std::pin::pin!(http.serve_connection(TokioIo::new(stream), service));
             // A connection that breaks is its own guest's trouble.
-            let _ = http.serve_connection(TokioIo::new(stream), service).await;
+            tokio::select! {
+                _ = connection.as_mut() => {}
+                () = ended(&mut stop) => {
+                    connection.as_mut().graceful_shutdown();
+                    let _ = connection.await;
+                }
+            }
             drop(place);
         });
         self.guests.push_back(Guest { task: task.abort_handle(), is_known });
     }
+}
+
+/// Until the end has come.
+async fn ended(stop: &mut watch::Receiver<bool>) {
+    let _ = stop.wait_for(|stop| *stop).await;
 }

@@ -1,36 +1,36 @@
-//! What can be asked for, each below the random word of the address.
+//! What a page of the timeline asks for while somebody looks at it: windows, slices, searches and ranges of one atlas.
 
-use std::sync::Arc;
-
-use axum::Router;
-use axum::extract::{Query, State};
 use axum::http::{StatusCode, header};
-use axum::middleware;
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use gpuscope_analysis::timeline::Atlas;
 use gpuscope_report::timeline::{self, Window};
 use gpuscope_trace::Ns;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Shared, guard};
-
-pub(crate) fn router(shared: Arc<Shared>) -> Router {
-    let view = Router::new()
-        .route("/", get(page))
-        .route("/window", get(window))
-        .route("/slice", get(slice))
-        .route("/find", get(find))
-        .route("/next", get(next))
-        .route("/range", get(range));
-    Router::new()
-        .nest(&format!("/{}/", shared.token), view)
-        .layer(middleware::from_fn(guard::own_host_only))
-        .with_state(shared)
+/// Answers what is asked for below the page's address; the page itself is asked for by nothing.
+pub(crate) fn answer(atlas: &Atlas, title: &str, what: &str, query: Option<&str>) -> Response {
+    match what {
+        "" => page(atlas, title),
+        "window" => with(query, |sight| window(atlas, &sight)),
+        "slice" => with(query, |asked| slice(atlas, &asked)),
+        "find" => with(query, |asked: Text| json(&atlas.find(&asked.text))),
+        "next" => with(query, |asked| next(atlas, &asked)),
+        "range" => with(query, |asked: Times| json(&atlas.range(Ns(asked.from), Ns(asked.to)))),
+        _ => (StatusCode::NOT_FOUND, "there is no such page\n").into_response(),
+    }
 }
 
-async fn page(State(shared): State<Arc<Shared>>) -> Response {
+fn with<Q: DeserializeOwned>(query: Option<&str>, then: impl FnOnce(Q) -> Response) -> Response {
+    match serde_urlencoded::from_str(query.unwrap_or_default()) {
+        Ok(asked) => then(asked),
+        Err(error) => (StatusCode::BAD_REQUEST, format!("{error}\n")).into_response(),
+    }
+}
+
+fn page(atlas: &Atlas, title: &str) -> Response {
     let mut html = Vec::new();
-    match timeline::write_served(&shared.atlas, &shared.title, &mut html) {
+    match timeline::write_served(atlas, title, &mut html) {
         Ok(()) => ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], html).into_response(),
         Err(error) => broken(&error.to_string()),
     }
@@ -48,7 +48,7 @@ struct Sight {
     counters: String,
 }
 
-async fn window(State(shared): State<Arc<Shared>>, Query(sight): Query<Sight>) -> Response {
+fn window(atlas: &Atlas, sight: &Sight) -> Response {
     let numbers = |text: &str| text.split(',').filter_map(|number| number.parse().ok()).collect();
     let asked = Window {
         sight: Ns(sight.from)..Ns(sight.to.max(sight.from)),
@@ -56,7 +56,7 @@ async fn window(State(shared): State<Arc<Shared>>, Query(sight): Query<Sight>) -
         lanes: numbers(&sight.lanes),
         counters: numbers(&sight.counters),
     };
-    match timeline::window(&shared.atlas, &asked) {
+    match timeline::window(atlas, &asked) {
         Ok(bytes) => ([(header::CONTENT_TYPE, "application/octet-stream")], bytes).into_response(),
         Err(error) => broken(&error.to_string()),
     }
@@ -67,8 +67,8 @@ struct Number {
     number: u32,
 }
 
-async fn slice(State(shared): State<Arc<Shared>>, Query(asked): Query<Number>) -> Response {
-    match shared.atlas.described(asked.number) {
+fn slice(atlas: &Atlas, asked: &Number) -> Response {
+    match atlas.described(asked.number) {
         Some(described) => json(&described),
         None => (StatusCode::NOT_FOUND, "there is no such slice\n").into_response(),
     }
@@ -79,10 +79,6 @@ struct Text {
     text: String,
 }
 
-async fn find(State(shared): State<Arc<Shared>>, Query(asked): Query<Text>) -> Response {
-    json(&shared.atlas.find(&asked.text))
-}
-
 #[derive(Deserialize)]
 struct After {
     text: String,
@@ -91,19 +87,15 @@ struct After {
     forward: bool,
 }
 
-async fn next(State(shared): State<Arc<Shared>>, Query(asked): Query<After>) -> Response {
-    let names = shared.atlas.find(&asked.text).names;
-    json(&shared.atlas.next(&names, (Ns(asked.time), asked.number), asked.forward))
+fn next(atlas: &Atlas, asked: &After) -> Response {
+    let names = atlas.find(&asked.text).names;
+    json(&atlas.next(&names, (Ns(asked.time), asked.number), asked.forward))
 }
 
 #[derive(Deserialize)]
 struct Times {
     from: i64,
     to: i64,
-}
-
-async fn range(State(shared): State<Arc<Shared>>, Query(asked): Query<Times>) -> Response {
-    json(&shared.atlas.range(Ns(asked.from), Ns(asked.to)))
 }
 
 fn json(answer: &impl Serialize) -> Response {

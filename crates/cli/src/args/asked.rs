@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Parser, ValueEnum};
 
 use crate::parse;
 
@@ -20,7 +20,25 @@ pub(crate) struct Asked {
     pub output: OutputArgs,
 }
 
-#[derive(Debug, Args)]
+/// What opening a run takes: how it is read, whatever is asked of it.
+#[derive(Debug, Parser)]
+#[command(no_binary_name = true)]
+pub(crate) struct Opening {
+    #[arg(required = true, value_parser = parse::TraceName)]
+    pub traces: Vec<String>,
+    #[arg(long)]
+    step_marker: Option<String>,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+}
+
+impl Opening {
+    pub(crate) fn selection(&self) -> SelectionArgs {
+        SelectionArgs { step_marker: self.step_marker.clone(), ..SelectionArgs::default() }
+    }
+}
+
+#[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Selection")]
 pub(crate) struct SelectionArgs {
     /// Only the files of this rank

@@ -29,7 +29,8 @@ pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Fail
     let OutputArgs { json, csv, explain, table, .. } = &asked.output;
     let report = asked.output.output.clone().unwrap_or_else(|| PathBuf::from(REPORT));
     let to_file = OutputArgs { output: Some(report.clone()), ..asked.output.clone() };
-    let is_for_program = console.wants(Wanted::Tables) || console.wants(Wanted::Figures);
+    let is_for_program =
+        [Wanted::Tables, Wanted::Figures, Wanted::Json].iter().any(|wanted| console.wants(*wanted));
     if *json || *csv || *explain || table.is_some() || !is_page(&report) || is_for_program {
         return tables(asked, console);
     }

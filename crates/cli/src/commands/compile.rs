@@ -9,7 +9,7 @@ use crate::output::Output;
 
 pub(crate) fn run(args: &CompileArgs, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let output = Output::new(&args.output, console)?;
-    let logs = CompileLogs::open(&args.logs)?;
+    let logs = CompileLogs::open(&console.paths(&args.logs)?)?;
     logs.files().try_for_each(|file| console.files.reads(file))?;
     output.write("compile", &logs.answer()?, console)?;
     Ok(Exit::DONE)

@@ -40,7 +40,7 @@ pub(super) fn named_by_captures(
     asked: &Asked,
     console: &Console<'_>,
 ) -> Result<Option<WithCaptures>, Failure> {
-    let files = gpuscope_job::graph_captures_beside(&asked.traces);
+    let files = gpuscope_job::graph_captures_beside(&console.paths(&asked.traces)?);
     if files.is_empty() {
         return Ok(None);
     }

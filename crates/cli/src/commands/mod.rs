@@ -33,6 +33,7 @@ mod phases;
 mod plot;
 mod profile;
 mod queue;
+mod serve;
 mod stacks;
 mod stragglers;
 mod temporal;
@@ -46,7 +47,7 @@ use std::sync::Arc;
 use gpuscope_analysis::whatif::NamePattern;
 use gpuscope_analysis::{Patterns, Question, Queue};
 use gpuscope_figure::Pictured;
-use gpuscope_job::{JobOptions, Outcome};
+use gpuscope_job::{JobOptions, Outcome, Progress};
 use gpuscope_trace::{Criteria, KindRules, Ns, StepMarker};
 use gpuscope_work::Models;
 use regex_lite::Regex;
@@ -56,7 +57,7 @@ use crate::args::{Asked, Command, ReadingArgs, SelectionArgs};
 use crate::exit::{Exit, Failure};
 use crate::output::Output;
 use crate::progress::Bar;
-use crate::session::Wanted;
+use crate::session::{Session, Wanted};
 
 pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, Failure> {
     match command {
@@ -102,6 +103,8 @@ pub(crate) fn run(command: Command, console: &mut Console<'_>) -> Result<Exit, F
         }
         Command::Timeline(asked) => timeline::run(&asked, console),
         Command::View(wanted) => view::run(&wanted, console),
+        Command::Serve(wanted) => serve::run(&wanted, console),
+        Command::Mcp(wanted) => serve::mcp(&wanted),
         Command::Whatif { changes, asked } => whatif::run(&asked, &changes, console),
         Command::Diff { asked, tree: true, .. } => diff::tree(&asked, console),
         Command::Diff { asked, against, fail_on, tree: false } => {
@@ -175,7 +178,7 @@ pub(crate) fn options(asked: &Asked, console: &Console<'_>) -> Result<JobOptions
     options_of(&asked.selection, &asked.reading, console)
 }
 
-fn options_of(
+pub(crate) fn options_of(
     selection: &SelectionArgs,
     reading: &ReadingArgs,
     console: &Console<'_>,
@@ -204,10 +207,17 @@ fn options_of(
         criteria,
         rules: rules(reading.classify.as_deref(), console)?,
         step_marker: selection.step_marker.as_deref().map(marker).transpose()?,
-        progress: if console.terminal.watched { Some(Box::new(Bar::new())) } else { None },
+        progress: progress(console),
         stop: console.session.as_ref().map(|session| Arc::clone(&session.stop)),
         ..JobOptions::default()
     })
+}
+
+fn progress(console: &Console<'_>) -> Option<Box<dyn Progress>> {
+    let watched = console.session.as_ref().and_then(Session::progress);
+    watched
+        .map(|watched| Box::new(watched) as Box<dyn Progress>)
+        .or_else(|| console.terminal.watched.then(|| Box::new(Bar::new()) as Box<dyn Progress>))
 }
 
 /// Names that an expression is found in.

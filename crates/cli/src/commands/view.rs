@@ -33,9 +33,17 @@ pub(crate) fn run(wanted: &ViewArgs, console: &mut Console<'_>) -> Result<Exit, 
         writeln!(console.out, "Ctrl+C ends it.")?;
     }
     console.out.flush()?;
-    if !wanted.no_open
-        && has_display()
-        && let Some(page) = open(&address)
+    if !wanted.no_open {
+        show(&address);
+    }
+    server.serve()?;
+    Ok(Exit::DONE)
+}
+
+/// In the browser of whoever sits here.
+pub(super) fn show(address: &str) {
+    if has_display()
+        && let Some(page) = open(address)
     {
         // By then the browser has read it, or never will.
         std::thread::spawn(move || {
@@ -43,8 +51,6 @@ pub(crate) fn run(wanted: &ViewArgs, console: &mut Console<'_>) -> Result<Exit, 
             drop(page);
         });
     }
-    server.serve()?;
-    Ok(Exit::DONE)
 }
 
 fn has_display() -> bool {

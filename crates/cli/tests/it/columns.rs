@@ -24,8 +24,19 @@ This file is generated: `cargo xtask columns` writes it anew.
 ";
 
 /// Commands that show no tables, or are asked with arguments of their own.
-const WITHOUT: [&str; 9] =
-    ["convert", "demo", "plot", "view", "completions", "limits", "bench run", "history add", "history prune"];
+const WITHOUT: [&str; 11] = [
+    "convert",
+    "demo",
+    "plot",
+    "view",
+    "serve",
+    "mcp",
+    "completions",
+    "limits",
+    "bench run",
+    "history add",
+    "history prune",
+];
 
 /// Jobs that together have something for every table.
 fn jobs() -> Folder {

@@ -21,6 +21,8 @@ mod output;
 mod planted_text;
 mod plot;
 mod selection;
+mod serve;
+mod session;
 mod support;
 mod tracelens;
 mod view;

@@ -1,0 +1,225 @@
+//! The door for servers: runs that stay open as far as there is room, asked by the catalogue's words.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use gpuscope_analysis::Timeline;
+use gpuscope_analysis::dossier::{Dossier, DossierAnswer};
+use gpuscope_analysis::timeline::Atlas;
+use gpuscope_job::{JobOptions, Progress};
+use gpuscope_report::key_number;
+use gpuscope_server::asker::{Asked, Asker, Form, Found, Overview, Problem, ProblemKind, Source, Watch};
+use gpuscope_server::catalog::Question;
+use gpuscope_table::{Column, Table, Values};
+use serde_json::json;
+
+use crate::catalog;
+use crate::exit::Exit;
+use crate::session::{self, Asking, OpenRun, Reach, Refusal, Wanted};
+
+/// Runs are kept open for the questions that follow, up to this many bytes of traces.
+#[derive(Debug)]
+pub(crate) struct Door {
+    questions: Vec<Question>,
+    open: Mutex<VecDeque<Kept>>,
+    room: u64,
+}
+
+#[derive(Debug)]
+struct Kept {
+    name: String,
+    version: String,
+    run: Arc<OpenRun>,
+}
+
+impl Door {
+    pub(crate) fn new(room: u64) -> Door {
+        Door { questions: catalog::questions(), open: Mutex::default(), room }
+    }
+
+    /// The run, opened if it is not, and what was not asked for longest closed if there is no room.
+    fn run(&self, source: &Source) -> Result<Arc<OpenRun>, Problem> {
+        let is_it = |kept: &Kept| kept.name == source.name && kept.version == source.version;
+        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = open.iter().position(is_it).and_then(|place| open.remove(place));
+        let kept = if let Some(known) = known {
+            known
+        } else {
+            let run = OpenRun::open(&source.paths, &[]).map_err(problem)?.renamed(&source.name);
+            // An older version of it is no longer of use.
+            open.retain(|kept| kept.name != source.name);
+            Kept { name: source.name.clone(), version: source.version.clone(), run: Arc::new(run) }
+        };
+        let run = Arc::clone(&kept.run);
+        open.push_back(kept);
+        let mut bytes: u64 = open.iter().map(|kept| kept.run.bytes()).sum();
+        while bytes > self.room && open.len() > 1 {
+            bytes -= open.pop_front().map_or(0, |kept| kept.run.bytes());
+        }
+        Ok(run)
+    }
+
+    fn options(watch: &Arc<Watch>, rank: Option<u32>) -> JobOptions {
+        JobOptions {
+            rank,
+            stop: Some(Arc::clone(&watch.stop)),
+            progress: Some(Box::new(Watched(Arc::clone(watch)))),
+            ..JobOptions::default()
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(crate) struct Watched(pub(crate) Arc<Watch>);
+
+impl Progress for Watched {
+    fn read(&self, done: u64, total: u64) {
+        self.0.read(done, total);
+    }
+}
+
+impl Asker for Door {
+    fn questions(&self) -> &[Question] {
+        &self.questions
+    }
+
+    fn ask(&self, asked: &Asked, watch: &Arc<Watch>) -> Result<Vec<u8>, Problem> {
+        let question = self.questions.iter().find(|question| question.name == asked.question);
+        let question = question.ok_or_else(|| self.unknown(&asked.question))?;
+        let runs: Vec<Arc<OpenRun>> =
+            asked.runs.iter().map(|source| self.run(source)).collect::<Result<_, _>>()?;
+        let names: Vec<&str> = runs.iter().map(|run| run.name()).collect();
+        let words = catalog::words(question, &names, &asked.options).map_err(problem)?;
+        let wanted = match asked.form {
+            Form::Json => Wanted::Json,
+            Form::Csv => Wanted::File(".csv"),
+            Form::Arrow | Form::Rows => Wanted::Tables,
+            Form::Page => Wanted::File(".html"),
+        };
+        let asking = Asking {
+            wanted,
+            reach: Reach::OpenRunsOnly,
+            stop: Arc::clone(&watch.stop),
+            watch: Some(Arc::clone(watch)),
+            ..Asking::default()
+        };
+        let runs: Vec<&OpenRun> = runs.iter().map(AsRef::as_ref).collect();
+        let answered = session::ask(&runs, &words, &asking).map_err(problem)?;
+        match asked.form {
+            Form::Arrow => first_table(&answered),
+            Form::Rows => Ok(rows(&answered, &words)),
+            _ => Ok(answered.text),
+        }
+    }
+
+    fn overview(&self, source: &Source, watch: &Arc<Watch>) -> Result<Overview, Problem> {
+        let run = self.run(source)?;
+        // No timeline and no flame graph.
+        let question = Dossier { most_slices: 0, least_share: 1.0 };
+        let outcome = run.sharing(Door::options(watch, None)).ask(&question);
+        let outcome = outcome.map_err(|error| problem(error.into()))?;
+        let count = |severity| outcome.quality.iter().filter(|note| note.severity == severity).count() as u64;
+        let events = outcome.inputs.iter().map(|input| input.events).sum();
+        Ok(Overview {
+            events,
+            errors: count(gpuscope_trace::Severity::Error),
+            warnings: count(gpuscope_trace::Severity::Warning),
+            ..at_a_glance(&outcome.answer)
+        })
+    }
+
+    fn atlas(&self, source: &Source, rank: Option<u32>, watch: &Arc<Watch>) -> Result<Atlas, Problem> {
+        let run = self.run(source)?;
+        let question = Timeline { most_slices: Some(usize::MAX) };
+        let outcome = run.sharing(Door::options(watch, rank)).ask(&question);
+        let outcome = outcome.map_err(|error| problem(error.into()))?;
+        Ok(Atlas::new(outcome.answer.picture.unwrap_or_default()))
+    }
+}
+
+impl Door {
+    fn unknown(&self, name: &str) -> Problem {
+        let known: Vec<&str> = self.questions.iter().map(|question| question.name.as_str()).collect();
+        let hint = match catalog::nearest(name, &known) {
+            Some(near) => format!("is it {near}?"),
+            None => format!("the questions are {}", known.join(", ")),
+        };
+        Problem::new(ProblemKind::Missing, format!("there is no question {name}"), hint)
+    }
+}
+
+fn at_a_glance(answer: &DossierAnswer) -> Overview {
+    let number = |name: &str| answer.numbers.iter().find(|number| number.name == name);
+    let value = |name: &str| number(name).and_then(|number| number.value);
+    let found = |finding: &gpuscope_analysis::findings::Finding| Found {
+        id: finding.id.to_owned(),
+        title: finding.title.clone(),
+        gain_ns: finding.gain_ns.map(|gain| gain.0),
+        gain_pct: finding.gain_pct,
+    };
+    let ranks = &answer.info.ranks;
+    let mut models: Vec<&str> =
+        ranks.iter().flat_map(|rank| &rank.devices).filter_map(|device| device.name.as_deref()).collect();
+    models.sort_unstable();
+    models.dedup();
+    Overview {
+        verdict: answer.analyze.verdict.clone(),
+        ranks: ranks.len() as u64,
+        steps: answer.analyze.step.steps as u64,
+        gpus: if models.is_empty() {
+            String::new()
+        } else {
+            format!("{} × {}", ranks.len(), models.join(", "))
+        },
+        step_ns: answer.analyze.step.median_ns.map(|ns| ns.0),
+        each_step_ns: number("step_time").map(|number| number.steps.clone()).unwrap_or_default(),
+        numbers: answer.numbers.iter().map(key_number).collect(),
+        gpu_busy_pct: value("busy"),
+        mfu_pct: value("mfu"),
+        exposed_communication_pct: value("exposed_comm"),
+        findings: answer.analyze.findings.iter().map(found).collect(),
+        ..Overview::default()
+    }
+}
+
+fn first_table(answered: &session::Answered) -> Result<Vec<u8>, Problem> {
+    let table = answered.tables.first();
+    let table = table.ok_or_else(|| {
+        Problem::new(ProblemKind::Refused, "this answer has no table", "ask for application/json")
+    })?;
+    gpuscope_report::arrow::stream(table)
+        .map_err(|error| Problem::new(ProblemKind::Bug, error.to_string(), "ask for application/json"))
+}
+
+/// Row by row, with what the columns are.
+fn rows(answered: &session::Answered, words: &[String]) -> Vec<u8> {
+    let table = |table: &Table| {
+        let columns: Vec<_> =
+            table.columns.iter().map(|column| json!({"name": column.name, "unit": column.unit})).collect();
+        let cell = |column: &Column, row: usize| match &column.values {
+            Values::Int(values) => json!(values[row]),
+            Values::Float(values) => json!(values[row]),
+            Values::Text(values) => json!(values[row]),
+        };
+        let row = |row| table.columns.iter().map(|column| cell(column, row)).collect::<Vec<_>>();
+        let rows: Vec<_> = (0..table.rows()).map(row).collect();
+        json!({"name": table.name, "title": table.title, "columns": columns, "rows": rows})
+    };
+    let tables: Vec<_> = answered.tables.iter().map(table).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "--").collect();
+    let whole = json!({
+        "tables": tables, "quality": answered.quality, "sentence": answered.sentence,
+        "command": format!("gpuscope {}", words.join(" ")),
+    });
+    whole.to_string().into_bytes()
+}
+
+fn problem(refusal: Refusal) -> Problem {
+    let kind = match refusal.exit {
+        _ if refusal.stopped => ProblemKind::Stopped,
+        Exit::USAGE => ProblemKind::Refused,
+        Exit::BUG => ProblemKind::Bug,
+        _ => ProblemKind::Unreadable,
+    };
+    Problem { kind, messages: refusal.messages, hint: refusal.hint }
+}

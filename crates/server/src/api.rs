@@ -1,0 +1,198 @@
+//! The interface for programs: questions put to runs over HTTP.
+
+mod openapi;
+mod profiler;
+mod runs;
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, put};
+use futures_util::stream;
+use serde_json::{Map, Value, json};
+
+use crate::answers::{self, Answers};
+use crate::asker::{Asked, Form, Problem, ProblemKind};
+use crate::index::Run;
+use crate::shared::Shared;
+
+pub(crate) fn router() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/api/openapi.json", get(openapi::document))
+        .route("/api/profiler/{question}", get(profiler::ask))
+        .route("/api/v1/questions", get(questions))
+        .route("/api/v1/events", get(runs::events))
+        .route("/api/v1/runs", get(runs::list))
+        .route("/api/v1/runs/{run}", get(runs::one))
+        .route("/api/v1/runs/{run}/written", put(runs::write))
+        .route("/api/v1/runs/{run}/{question}", get(ask))
+        .route("/api/v1/compare", get(compare))
+        .route("/api/v1/uploads/{name}", put(runs::upload))
+}
+
+async fn questions(State(shared): State<Arc<Shared>>) -> Response {
+    json_of(&json!({ "questions": shared.asker.questions() }))
+}
+
+async fn ask(
+    State(shared): State<Arc<Shared>>,
+    Path((run, question)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let run = shared.run(&run)?;
+    let mut words = pairs(query.as_deref());
+    let mut runs = vec![run.source];
+    // Questions about two runs name the other one.
+    if let Some(other) = words.remove("with").and_then(|mut names| names.pop()) {
+        runs.push(shared.run(&other)?.source);
+    }
+    let options = options(&shared, &question, words);
+    let form = form(&headers);
+    answer(&shared.answers, Asked { runs, question, options, form: form.unwrap_or(Form::Json) }, &headers)
+        .await
+}
+
+async fn compare(
+    State(shared): State<Arc<Shared>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let mut words = pairs(query.as_deref());
+    let mut run = |name: &str| {
+        let id = words.remove(name).and_then(|mut names| names.pop());
+        let hint = "give ?a=RUN&b=RUN, b is what changed";
+        let id = id.ok_or_else(|| Problem::new(ProblemKind::Refused, format!("{name} is missing"), hint))?;
+        shared.run(&id)
+    };
+    let runs = vec![run("a")?.source, run("b")?.source];
+    let question = "diff".to_owned();
+    let options = options(&shared, &question, words);
+    let form = form(&headers).unwrap_or(Form::Json);
+    answer(&shared.answers, Asked { runs, question, options, form }, &headers).await
+}
+
+/// The answer in the form that is wanted, or word of how far it is.
+pub(crate) async fn answer(
+    answers: &Arc<Answers>,
+    asked: Asked,
+    headers: &HeaderMap,
+) -> Result<Response, Problem> {
+    let accepts = |kind: &str| accept(headers).any(|accepted| accepted == kind);
+    let key = answers::key_of(&asked);
+    if accepts("text/event-stream") {
+        return progress(answers, &key, asked);
+    }
+    let tag = format!("\"{key}\"");
+    let has = headers.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
+    if has.is_some_and(|tags| tags.split(',').any(|known| known.trim().trim_start_matches("W/") == tag))
+        && answers.known(&key).is_some()
+    {
+        return Ok(tagged(StatusCode::NOT_MODIFIED.into_response(), &tag));
+    }
+    let form = asked.form;
+    let bytes = answers.ask(asked).await?;
+    Ok(tagged(([(header::CONTENT_TYPE, media_type(form))], bytes).into_response(), &tag))
+}
+
+fn tagged(mut response: Response, tag: &str) -> Response {
+    if let Ok(tag) = HeaderValue::from_str(tag) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    // Kept by browsers, and asked for again: what is in a run may change.
+    response.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("private, no-cache"));
+    response
+}
+
+fn media_type(form: Form) -> &'static str {
+    match form {
+        Form::Json | Form::Rows => "application/json",
+        Form::Csv => "text/csv; charset=utf-8",
+        Form::Arrow => "application/vnd.apache.arrow.stream",
+        Form::Page => "text/html; charset=utf-8",
+    }
+}
+
+/// How far it is, several times a second, and when it is done.
+fn progress(answers: &Arc<Answers>, key: &str, asked: Asked) -> Result<Response, Problem> {
+    let waiter = match answers.known(key) {
+        Some(_) => None,
+        None => Some(answers.begin(key, asked)?),
+    };
+    let events = stream::unfold(Some(waiter), |state| async move {
+        let waiter = state?;
+        let done = |ok: bool, detail: String| {
+            Event::default().event("done").data(json!({"ok": ok, "detail": detail}).to_string())
+        };
+        let Some(waiter) = waiter else { return Some((done(true, String::new()), None)) };
+        match tokio::time::timeout(Duration::from_millis(200), waiter.outcome()).await {
+            Ok(Ok(_)) => Some((done(true, String::new()), None)),
+            Ok(Err(problem)) => Some((done(false, problem.messages.join("; ")), None)),
+            Err(_) => {
+                let (read, total) = waiter.0.watch.progress();
+                let text = json!({"read_bytes": read, "total_bytes": total}).to_string();
+                Some((Event::default().event("progress").data(text), Some(Some(waiter))))
+            }
+        }
+    });
+    let events = futures_util::StreamExt::map(events, Ok::<Event, Infallible>);
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response())
+}
+
+fn accept(headers: &HeaderMap) -> impl Iterator<Item = &str> {
+    let text = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
+    text.split(',').map(|part| part.split(';').next().unwrap_or_default().trim())
+}
+
+/// The first that is known.
+fn form(headers: &HeaderMap) -> Option<Form> {
+    accept(headers).find_map(|kind| match kind {
+        "application/json" => Some(Form::Json),
+        "text/csv" => Some(Form::Csv),
+        "application/vnd.apache.arrow.stream" => Some(Form::Arrow),
+        "text/html" => Some(Form::Page),
+        _ => None,
+    })
+}
+
+/// `a=1&b=2&a=3`: values by name.
+pub(crate) fn pairs(query: Option<&str>) -> BTreeMap<String, Vec<String>> {
+    let mut pairs: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+        pairs.entry(name.into_owned()).or_default().push(value.into_owned());
+    }
+    pairs
+}
+
+/// As the catalogue has them: what may be given several times is a list, of anything else the last counts.
+pub(crate) fn options(
+    shared: &Shared,
+    question: &str,
+    words: BTreeMap<String, Vec<String>>,
+) -> Map<String, Value> {
+    let known = shared.asker.questions().iter().find(|known| known.name == question);
+    let is_many = |name: &str| known.and_then(|known| known.option(name)).is_some_and(|option| option.many);
+    let value = |(name, mut values): (String, Vec<String>)| {
+        let value = if is_many(&name) { json!(values) } else { json!(values.pop()) };
+        (name, value)
+    };
+    words.into_iter().map(value).collect()
+}
+
+pub(crate) fn json_of(value: &Value) -> Response {
+    let text = Bytes::from(value.to_string());
+    ([(header::CONTENT_TYPE, "application/json"), (header::CACHE_CONTROL, "no-store")], text).into_response()
+}
+
+/// A run as programs see it.
+pub(crate) fn described(run: &Run, shared: &Shared) -> Value {
+    runs::described(run, shared)
+}

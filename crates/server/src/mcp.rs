@@ -1,0 +1,389 @@
+//! The door for agents (Model Context Protocol): five tools over the catalogue instead of one for each question.
+//!
+//! Answers are cut to what a client takes and say where to go on; each comes with the command that shows it and, where a
+//! server has pages, with a link.
+
+use std::sync::Arc;
+
+use rmcp::model::{
+    CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
+    GetPromptResponse, GetPromptResult, Implementation, JsonObject, ListPromptsResult, ListResourcesResult,
+    ListToolsResult, PaginatedRequestParams, Prompt, PromptArgument, PromptMessage,
+    ReadResourceRequestParams, ReadResourceResponse, ReadResourceResult, Resource, ResourceContents, Role,
+    ServerCapabilities, ServerConfig, Tool, ToolAnnotations,
+};
+use rmcp::service::RequestContext;
+use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::{Map, Value, json};
+
+use crate::api;
+use crate::asker::{Asked, Form, Problem, ProblemKind};
+use crate::catalog::Question;
+use crate::shared::Shared;
+
+/// Of an answer: 20,000 tokens are rarely less than this many bytes of numbers and names.
+const MOST_BYTES: usize = 48_000;
+
+const INSTRUCTIONS: &str = "gpuscope explains why GPUs were slow, from recorded traces. Begin with `runs`, then `analyze` \
+    a run: its findings carry the expected gain, the evidence, a confidence and a command. Use `describe` to find a question and \
+    its options and `ask` to put it; `compare` tells what changed between two runs. All durations are integers in nanoseconds. \
+    Where the data does not tell, the answer says so: do not guess beyond it.";
+
+#[derive(Clone)]
+pub(crate) struct Mcp {
+    pub(crate) shared: Arc<Shared>,
+    /// Where its pages are.
+    pub(crate) address: Option<String>,
+}
+
+type Told = Result<Value, Problem>;
+
+impl Mcp {
+    async fn call(&self, name: &str, arguments: &JsonObject) -> Told {
+        match name {
+            "runs" => Ok(self.runs(arguments)),
+            "analyze" => self.analyze(arguments).await,
+            "describe" => self.describe(arguments),
+            "ask" => self.ask(arguments).await,
+            "compare" => self.compare(arguments).await,
+            other => {
+                let hint = "the tools are runs, analyze, describe, ask and compare";
+                Err(Problem::new(ProblemKind::Missing, format!("there is no tool {other}"), hint))
+            }
+        }
+    }
+
+    fn runs(&self, arguments: &JsonObject) -> Value {
+        let wanted = text(arguments, "search").unwrap_or_default().to_lowercase();
+        let first = number(arguments, "cursor");
+        let runs: Vec<_> = self.shared.index.runs();
+        let fits = |name: &str| wanted.is_empty() || name.to_lowercase().contains(&wanted);
+        let runs: Vec<_> = runs.iter().filter(|run| fits(&run.source.name)).collect();
+        let mut shown = Vec::new();
+        let mut bytes = 0;
+        for run in runs.iter().skip(first) {
+            let mut value = api::described(run, &self.shared);
+            value["link"] = json!(self.link(&run.id, "analyze"));
+            bytes += value.to_string().len();
+            if bytes > MOST_BYTES {
+                break;
+            }
+            shown.push(value);
+        }
+        let next = first + shown.len();
+        let more = (next < runs.len()).then_some(next);
+        json!({"folder": self.shared.index.root().display().to_string(), "total": runs.len(), "runs": shown, "next_cursor": more})
+    }
+
+    async fn analyze(&self, arguments: &JsonObject) -> Told {
+        let (run, source) = self.run(arguments, "run")?;
+        let asked = Asked {
+            runs: vec![source],
+            question: "analyze".to_owned(),
+            options: chosen(arguments),
+            form: Form::Json,
+        };
+        let bytes = self.shared.answers.ask(asked).await?;
+        let whole: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let data = &whole["data"];
+        let findings = data["findings"].as_array().cloned().unwrap_or_default();
+        let findings: Vec<Value> = findings.into_iter().take(12).collect();
+        let abstains = findings.is_empty();
+        Ok(json!({
+            "run": run,
+            "verdict": data["verdict"],
+            "step": data["step"],
+            "findings": findings,
+            "joint_gain_ns": data["joint_gain_ns"],
+            "top_kernels": data["top_kernels"],
+            "roof": data["roof"],
+            "quality": whole["quality"],
+            "note": if abstains { "no single cause worth 2 % of a step could be named" } else { "gains are re-timed steps, and overlap: joint_gain_ns is all of them together" },
+            "link": self.link(&run, "analyze"),
+        }))
+    }
+
+    fn describe(&self, arguments: &JsonObject) -> Told {
+        let questions = self.shared.asker.questions();
+        let Some(name) = text(arguments, "question") else {
+            let brief = |question: &Question| json!({"question": question.name, "answers": question.about});
+            return Ok(json!({"questions": questions.iter().map(brief).collect::<Vec<_>>()}));
+        };
+        let question = questions.iter().find(|question| question.name == name);
+        let question = question.ok_or_else(|| {
+            let known: Vec<&str> = questions.iter().map(|question| question.name.as_str()).collect();
+            let hint = format!("the questions are {}", known.join(", "));
+            Problem::new(ProblemKind::Missing, format!("there is no question {name}"), hint)
+        })?;
+        let options: Vec<_> = question.options.iter().filter(|option| !option.for_files).collect();
+        Ok(
+            json!({"question": question.name, "answers": question.about, "runs": question.runs, "options": options}),
+        )
+    }
+
+    async fn ask(&self, arguments: &JsonObject) -> Told {
+        let (run, source) = self.run(arguments, "run")?;
+        let question = text(arguments, "question").unwrap_or("analyze").to_owned();
+        let mut runs = vec![source];
+        if text(arguments, "with").is_some() {
+            runs.push(self.run(arguments, "with")?.1);
+        }
+        let asked = Asked { runs, question: question.clone(), options: chosen(arguments), form: Form::Rows };
+        self.rows(asked, arguments, self.link(&run, &question)).await
+    }
+
+    async fn compare(&self, arguments: &JsonObject) -> Told {
+        let ((before, a), (after, b)) = (self.run(arguments, "before")?, self.run(arguments, "after")?);
+        let link = self.address.as_ref().map(|address| format!("{address}compare?a={before}&b={after}"));
+        let question = "diff".to_owned();
+        let asked = Asked { runs: vec![a, b], question, options: chosen(arguments), form: Form::Rows };
+        self.rows(asked, arguments, link).await
+    }
+
+    /// Tables from a place on, as far as there is room.
+    async fn rows(&self, asked: Asked, arguments: &JsonObject, link: Option<String>) -> Told {
+        let bytes = self.shared.answers.ask(asked).await?;
+        let whole: Value = serde_json::from_slice(&bytes).unwrap_or_default();
+        let wanted = text(arguments, "table");
+        let first = number(arguments, "cursor");
+        let (mut shown, mut room, mut passed, mut next) = (Vec::new(), MOST_BYTES, 0, None);
+        for table in whole["tables"].as_array().into_iter().flatten() {
+            if wanted.is_some_and(|wanted| table["name"] != *wanted) {
+                continue;
+            }
+            let rows = table["rows"].as_array().map_or(&[][..], Vec::as_slice);
+            let skip = first.saturating_sub(passed).min(rows.len());
+            let mut kept = Vec::new();
+            for row in &rows[skip..] {
+                let bytes = row.to_string().len() + 1;
+                if bytes > room {
+                    next = Some(passed + skip + kept.len());
+                    break;
+                }
+                room -= bytes;
+                kept.push(row);
+            }
+            if skip < rows.len() || (rows.is_empty() && first == 0) {
+                shown.push(json!({
+                    "name": table["name"], "title": table["title"], "columns": table["columns"],
+                    "total_rows": rows.len(), "first_row": skip, "rows": kept,
+                }));
+            }
+            passed += rows.len();
+            if next.is_some() {
+                break;
+            }
+        }
+        Ok(json!({
+            "sentence": whole["sentence"], "tables": shown, "quality": whole["quality"],
+            "command": whole["command"], "next_cursor": next, "link": link,
+        }))
+    }
+
+    fn run(&self, arguments: &JsonObject, name: &str) -> Result<(String, crate::asker::Source), Problem> {
+        let run = self.shared.run(text(arguments, name).unwrap_or("newest"))?;
+        Ok((run.id, run.source))
+    }
+
+    fn link(&self, run: &str, question: &str) -> Option<String> {
+        self.address.as_ref().map(|address| format!("{address}runs/{run}/{question}"))
+    }
+}
+
+fn text<'a>(arguments: &'a JsonObject, name: &str) -> Option<&'a str> {
+    arguments.get(name).and_then(Value::as_str)
+}
+
+fn number(arguments: &JsonObject, name: &str) -> usize {
+    arguments.get(name).and_then(Value::as_u64).unwrap_or(0) as usize
+}
+
+fn chosen(arguments: &JsonObject) -> Map<String, Value> {
+    arguments.get("options").and_then(Value::as_object).cloned().unwrap_or_default()
+}
+
+fn tools() -> Vec<Tool> {
+    let run =
+        json!({"type": "string", "description": "Id of a run, as `runs` lists it [default: the newest]"});
+    let cursor = json!({"type": "integer", "minimum": 0, "description": "next_cursor of the answer before"});
+    let options = json!({"type": "object", "description": "Options of the question, as `describe` lists them, such as {\"rank\": 3, \"step\": \"4..6\"}"});
+    let table = json!({"type": "string", "description": "Only this table of the answer"});
+    let schema = |properties: Value, required: &[&str]| {
+        rmcp::model::object(json!({
+            "type": "object", "properties": properties, "required": required, "additionalProperties": false,
+        }))
+    };
+    let tool = |name: &'static str, about: &'static str, properties: Value, required: &[&str]| {
+        Tool::new(name, about, schema(properties, required))
+            .with_annotations(ToolAnnotations::new().read_only(true).idempotent(true).open_world(false))
+    };
+    vec![
+        tool(
+            "runs",
+            "The recorded runs, the newest first: name, GPUs, ranks, step time, verdict.",
+            json!({"search": {"type": "string", "description": "Only names with this in them"}, "cursor": cursor}),
+            &[],
+        ),
+        tool(
+            "analyze",
+            "Why a run was slow and what would help: verdict, findings with expected gain, evidence and confidence, remarks on the data.",
+            json!({"run": run, "options": options}),
+            &[],
+        ),
+        tool(
+            "describe",
+            "The questions that can be asked; with `question`, its options.",
+            json!({"question": {"type": "string"}}),
+            &[],
+        ),
+        tool(
+            "ask",
+            "Puts a question (kernels, idle, collectives, ops, memory, critical-path, whatif, …) to a run; the answer is tables.",
+            json!({
+                "question": {"type": "string", "description": "Its name, as `describe` lists it"},
+                "run": run, "options": options, "table": table, "cursor": cursor,
+                "with": {"type": "string", "description": "The other run, for a question about two"},
+            }),
+            &["question"],
+        ),
+        tool(
+            "compare",
+            "What changed from one run to another: in a sentence, by figure, step and event name.",
+            json!({
+                "before": {"type": "string", "description": "Id of the run before"},
+                "after": {"type": "string", "description": "Id of the run after"},
+                "options": options, "table": table, "cursor": cursor,
+            }),
+            &["before", "after"],
+        ),
+    ]
+}
+
+/// Name, what it is for, what it is asked with, and what it says.
+const PROMPTS: [(&str, &str, &str); 3] = [
+    (
+        "why-slow",
+        "Find out why a run is slow, and what to do first",
+        "Analyze the run {run}. Say in one sentence what limits it, then the findings by expected gain with their evidence and \
+         confidence. Check the remarks on the data before you trust a number, and say what cannot be known from this recording.",
+    ),
+    (
+        "what-changed",
+        "Tell why a run is slower or faster than another",
+        "Compare the runs {run}. Say how the step time changed, which cause makes up most of it, and which kernels or operators \
+         show it. If the two are hardly comparable (other GPUs, other shapes), say so first.",
+    ),
+    (
+        "who-holds-up",
+        "Find the rank that holds the others up",
+        "Ask `stragglers` and `collectives` of the run {run}. Which rank comes last, how often, what does it do instead, and how \
+         much would a step gain if it were like the median rank (`whatif` with rank_as_median)?",
+    ),
+];
+
+impl ServerHandler for Mcp {
+    fn get_info(&self) -> ServerConfig {
+        let can = ServerCapabilities::builder().enable_tools().enable_resources().enable_prompts().build();
+        ServerConfig::new(can)
+            .with_server_info(
+                Implementation::new("gpuscope", env!("CARGO_PKG_VERSION")).with_title("gpuscope"),
+            )
+            .with_instructions(INSTRUCTIONS)
+    }
+
+    async fn list_tools(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        Ok(ListToolsResult::with_all_items(tools()))
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let arguments = request.arguments.unwrap_or_default();
+        let result = match self.call(&request.name, &arguments).await {
+            Ok(value) => {
+                let mut result = CallToolResult::success(vec![ContentBlock::text(value.to_string())]);
+                result.structured_content = Some(value);
+                result
+            }
+            Err(problem) => {
+                let hint = problem.hint.map(|hint| format!("\n{hint}")).unwrap_or_default();
+                let said = format!("{}{hint}", problem.messages.join("\n"));
+                CallToolResult::error(vec![ContentBlock::text(said)])
+            }
+        };
+        Ok(result.into())
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        let all = Resource::new("gpuscope://runs", "runs")
+            .with_description("The recorded runs")
+            .with_mime_type("application/json");
+        let report = |run: crate::index::Run| {
+            Resource::new(format!("gpuscope://runs/{}", run.id), run.source.name)
+                .with_description("Verdict and findings")
+                .with_mime_type("application/json")
+        };
+        let runs = self.shared.index.runs().into_iter().take(100).map(report);
+        Ok(ListResourcesResult::with_all_items(std::iter::once(all).chain(runs).collect()))
+    }
+
+    async fn read_resource(
+        &self,
+        request: ReadResourceRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ReadResourceResponse, ErrorData> {
+        let told = match request.uri.strip_prefix("gpuscope://runs") {
+            Some("") => Ok(self.runs(&JsonObject::new())),
+            Some(run) => {
+                let run = run.trim_start_matches('/').to_owned();
+                self.analyze(&rmcp::model::object(json!({"run": run}))).await
+            }
+            None => Err(Problem::new(
+                ProblemKind::Missing,
+                "there is no such resource",
+                "gpuscope://runs lists all",
+            )),
+        };
+        let told =
+            told.map_err(|problem| ErrorData::resource_not_found(problem.messages.join("; "), None))?;
+        let contents =
+            ResourceContents::text(told.to_string(), request.uri).with_mime_type("application/json");
+        Ok(ReadResourceResult::new(vec![contents]).into())
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        let prompt = |(name, about, _): &(&str, &str, &str)| {
+            let run =
+                PromptArgument::new("run").with_description("Id of the run, or of both").with_required(false);
+            Prompt::new(*name, Some(*about), Some(vec![run]))
+        };
+        Ok(ListPromptsResult::with_all_items(PROMPTS.iter().map(prompt).collect()))
+    }
+
+    async fn get_prompt(
+        &self,
+        request: GetPromptRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<GetPromptResponse, ErrorData> {
+        let prompt = PROMPTS.iter().find(|(name, _, _)| *name == request.name);
+        let (_, about, says) = prompt
+            .ok_or_else(|| ErrorData::invalid_params(format!("there is no prompt {}", request.name), None))?;
+        let run = request.arguments.as_ref().and_then(|all| all.get("run")).and_then(Value::as_str);
+        let message = PromptMessage::new_text(Role::User, says.replace("{run}", run.unwrap_or("newest")));
+        Ok(GetPromptResult::new(vec![message]).with_description(*about).into())
+    }
+}

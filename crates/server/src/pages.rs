@@ -1,0 +1,403 @@
+//! What people see: the runs of the folder, each question as the page that the command line writes, two runs side by side.
+//! A page of a question is the stand-alone one, below a bar that leads to the others.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::{Path, RawQuery, State};
+use axum::http::{HeaderMap, header};
+use axum::response::{IntoResponse, Redirect, Response};
+use axum::routing::get;
+use gpuscope_job::Sort;
+use gpuscope_report::html::escaped;
+use gpuscope_report::served;
+
+use crate::api::{self, options, pairs};
+use crate::asker::{Asked, Form, Problem};
+use crate::catalog::{Kind, Opt, Question};
+use crate::index::{Run, Status};
+use crate::shared::Shared;
+
+/// The views of a run, in the bar's order: the question and what people call it.
+const VIEWS: [(&str, &str); 15] = [
+    ("analyze", "Overview"),
+    ("timeline", "Timeline"),
+    ("flame", "Flame graph"),
+    ("kernels", "Kernels"),
+    ("ops", "Operators"),
+    ("layers", "Layers"),
+    ("idle", "Idle time"),
+    ("collectives", "Collectives"),
+    ("stragglers", "Ranks"),
+    ("memory", "Memory"),
+    ("critical-path", "Critical path"),
+    ("inference", "Inference"),
+    ("launches", "Launches"),
+    ("hta", "HTA"),
+    ("check", "Data quality"),
+];
+
+pub(crate) fn router() -> Router<Arc<Shared>> {
+    Router::new()
+        .route("/", get(home))
+        .route("/runs/{run}", get(to_overview))
+        .route("/runs/{run}/{question}", get(question))
+        .route("/compare", get(compare))
+        .route("/api", get(try_it))
+        .route("/api/", get(try_it))
+}
+
+async fn home(State(shared): State<Arc<Shared>>) -> Response {
+    let mut body = bar(&shared, "", None, "runs", "");
+    let folder = escaped(&shared.index.root().display().to_string());
+    let _ = write!(
+        body,
+        "<main class=\"column runs\" data-writable=\"{}\"><h1>Runs</h1><p class=\"soft\">{folder}</p>\
+         <div id=\"runs\"></div>\
+         <noscript><p>This page needs scripts; <a href=\"api/v1/runs\">the same as JSON</a>.</p></noscript>\
+         <template id=\"nothing\"><p>There are no runs here yet. What is written to this folder appears by itself:</p>\
+         <pre><code>gpuscope profile train.py -o {folder}\ngpuscope demo -o {folder}/demo</code></pre>\
+         <pre><code>from gpuscope.profiling import UnifiedProfiler\n\nwith UnifiedProfiler(output_dir=\"{folder}\").profile(\"step\"):\n    train_step()</code></pre></template></main>",
+        shared.writable
+    );
+    html(served::page("gpuscope", &body))
+}
+
+async fn to_overview(Path(run): Path<String>) -> Redirect {
+    // Relative, as all addresses are: a proxy may have put something before them.
+    Redirect::to(&format!("{}/analyze", urlencoded(&run)))
+}
+
+async fn question(
+    State(shared): State<Arc<Shared>>,
+    Path((id, name)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let run = shared.run(&id)?;
+    let words = pairs(query.as_deref());
+    // A stand-alone page holds a part of what the server can show.
+    if name == "timeline" {
+        let rank =
+            words.get("rank").and_then(|ranks| ranks.last()).filter(|rank| rank.parse::<u32>().is_ok());
+        let rank = rank.map_or("all", String::as_str);
+        return Ok(Redirect::to(&format!("timeline/{rank}/")).into_response());
+    }
+    let asked = Asked {
+        runs: vec![run.source.clone()],
+        question: name.clone(),
+        options: options(&shared, &name, words.clone()),
+        form: Form::Page,
+    };
+    framed(&shared, asked, &headers, |shared| {
+        let mut bar = bar(shared, "../../", Some(&run), &name, &selection(&words));
+        bar.push_str(&asking(shared, &run, &name, &words));
+        bar
+    })
+    .await
+}
+
+async fn compare(
+    State(shared): State<Arc<Shared>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let mut words = pairs(query.as_deref());
+    let mut named = |name: &str| words.remove(name).and_then(|mut names| names.pop()).unwrap_or_default();
+    let (a, b) = (named("a"), named("b"));
+    let chooser = chooser(&shared, &a, &b, words.contains_key("tree"));
+    if a.is_empty() || b.is_empty() {
+        let mut body = bar(&shared, "", None, "compare", "");
+        let _ = write!(body, "<main class=\"column\"><h1>Compare</h1>{chooser}</main>");
+        return Ok(html(served::page("gpuscope compare", &body)));
+    }
+    let runs = vec![shared.run(&a)?.source, shared.run(&b)?.source];
+    let options = options(&shared, "diff", words);
+    let asked = Asked { runs, question: "diff".to_owned(), options, form: Form::Page };
+    framed(&shared, asked, &headers, |shared| {
+        format!("{}<div class=\"ask\">{chooser}</div>", bar(shared, "", None, "compare", ""))
+    })
+    .await
+}
+
+fn chooser(shared: &Shared, a: &str, b: &str, tree: bool) -> String {
+    let runs = shared.index.runs();
+    let choice = |chosen: &str| {
+        let mut choices = String::new();
+        for run in runs.iter().filter(|run| run.sort == Sort::Traces) {
+            let selected = if run.id == chosen { " selected" } else { "" };
+            let _ = write!(
+                choices,
+                "<option value=\"{}\"{selected}>{}</option>",
+                escaped(&run.id),
+                escaped(&run.source.name)
+            );
+        }
+        choices
+    };
+    let second = runs.get(1).map_or("", |run| run.id.as_str());
+    let first = runs.first().map_or("", |run| run.id.as_str());
+    let (a, b) = (if a.is_empty() { second } else { a }, if b.is_empty() { first } else { b });
+    let tree = if tree { " checked" } else { "" };
+    format!(
+        "<form><label>From <select name=\"a\">{}</select></label> <label>to <select name=\"b\">{}</select></label> \
+         <label><input type=\"checkbox\" name=\"tree\" value=\"true\"{tree}> by call path</label> \
+         <button>Compare</button></form>",
+        choice(a),
+        choice(b)
+    )
+}
+
+/// The page of an answer, below the bar; what went wrong is a page, too.
+async fn framed(
+    shared: &Arc<Shared>,
+    asked: Asked,
+    headers: &HeaderMap,
+    bar: impl FnOnce(&Shared) -> String,
+) -> Result<Response, Problem> {
+    let answered = api::answer(&shared.answers, asked.clone(), headers).await;
+    let response = match answered {
+        Ok(response) => response,
+        Err(problem) => return Ok(failed(&problem, &bar(shared))),
+    };
+    if response.status() == axum::http::StatusCode::NOT_MODIFIED {
+        return Ok(response);
+    }
+    let (mut parts, body) = response.into_parts();
+    let page = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    parts.headers.remove(header::CONTENT_LENGTH);
+    Ok(Response::from_parts(parts, spliced(&page, &bar(shared)).into()))
+}
+
+/// A page of the timeline that is served, below the bar.
+pub(crate) async fn with_bar(response: Response, shared: &Shared, run: &Run) -> Response {
+    let (parts, body) = response.into_parts();
+    let page = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    let bar = bar(shared, "../../../../", Some(run), "timeline", "");
+    Response::from_parts(parts, spliced(&page, &bar).into())
+}
+
+/// With the bar at the beginning of the page's body.
+fn spliced(page: &[u8], bar: &str) -> Bytes {
+    const BODY: &[u8] = b"<body>\n";
+    let Some(at) = page.windows(BODY.len()).position(|window| window == BODY) else {
+        return Bytes::copy_from_slice(page);
+    };
+    let at = at + BODY.len();
+    Bytes::from([&page[..at], served::BAR_STYLE.as_bytes(), bar.as_bytes(), &page[at..]].concat())
+}
+
+fn failed(problem: &Problem, bar: &str) -> Response {
+    let mut body = bar.to_owned();
+    let hint = problem.hint.as_deref().map(|hint| format!("<p>{}</p>", escaped(hint))).unwrap_or_default();
+    let what = escaped(&problem.messages.join("; "));
+    let _ = write!(body, "<main class=\"column\"><h1>No answer</h1><p>{what}</p>{hint}</main>");
+    let mut response = html(served::page("gpuscope", &body));
+    *response.status_mut() = problem.status();
+    response
+}
+
+/// Where one is, and where one can go; `up` leads to the first page.
+fn bar(shared: &Shared, up: &str, run: Option<&Run>, here: &str, selection: &str) -> String {
+    // Below the views of a run, the timeline has pages of its own.
+    let views = if here == "timeline" { "../../" } else { "" };
+    let mut bar =
+        format!("<nav class=\"top\" aria-label=\"gpuscope\"><a href=\"{up}./\"><b>gpuscope</b></a>");
+    let link = |bar: &mut String, href: &str, text: &str, is_here: bool| {
+        let current = if is_here { " aria-current=\"page\"" } else { "" };
+        let _ = write!(bar, "<a href=\"{href}\"{current}>{text}</a>");
+    };
+    if let Some(run) = run {
+        let _ = write!(bar, "<span class=\"name\">{}</span>", escaped(&run.source.name));
+        match run.sort {
+            Sort::Traces => {
+                for (question, text) in VIEWS {
+                    let known = shared.asker.questions().iter().any(|known| known.name == question);
+                    if known {
+                        link(&mut bar, &format!("{views}{question}{selection}"), text, question == here);
+                    }
+                }
+            }
+            Sort::CompileLogs => link(&mut bar, "compile", "Compile", here == "compile"),
+            Sort::Benchmarks => link(&mut bar, "bench", "Benchmarks", here == "bench"),
+        }
+    } else {
+        link(&mut bar, "./", "Runs", here == "runs");
+        link(&mut bar, "compare", "Compare", here == "compare");
+        link(&mut bar, "api/", "For programs", here == "api");
+    }
+    bar.push_str("</nav>");
+    bar
+}
+
+/// What stays the same from view to view: rank, step and device.
+fn selection(words: &BTreeMap<String, Vec<String>>) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    for name in SELECTED {
+        if let Some(value) =
+            words.get(name).and_then(|values| values.last()).filter(|value| !value.is_empty())
+        {
+            query.append_pair(name, value);
+        }
+    }
+    let query = query.finish();
+    if query.is_empty() { query } else { escaped(&format!("?{query}")) }
+}
+
+const SELECTED: [&str; 3] = ["rank", "step", "device"];
+
+/// The question's options as a form, the same for the shell, and for programs.
+fn asking(shared: &Shared, run: &Run, name: &str, words: &BTreeMap<String, Vec<String>>) -> String {
+    let Some(question) = shared.asker.questions().iter().find(|known| known.name == name) else {
+        return String::new();
+    };
+    let mut form = String::from("<form class=\"ask\">");
+    let is_first = |option: &&Opt| SELECTED.contains(&option.name.as_str());
+    let options = || question.options.iter().filter(|option| !option.for_files);
+    for option in options().filter(is_first) {
+        form.push_str(&field(option, words));
+    }
+    form.push_str("<details><summary>More options</summary>");
+    for option in options().filter(|option| !is_first(option)) {
+        form.push_str(&field(option, words));
+    }
+    form.push_str("</details><button>Show</button>");
+    let query = query_of(words);
+    let _ = write!(
+        form,
+        "<span class=\"soft\"><code>{}</code> · <a href=\"../../api/v1/runs/{}/{name}{}\">JSON</a></span></form>",
+        escaped(&in_shell(question, run, words)),
+        urlencoded(&run.id),
+        escaped(&query)
+    );
+    form
+}
+
+fn field(option: &Opt, words: &BTreeMap<String, Vec<String>>) -> String {
+    let (name, help) = (escaped(&option.name), escaped(&option.help));
+    let value = words.get(&option.name).and_then(|values| values.last()).cloned().unwrap_or_default();
+    let label = escaped(&option.name.replace('_', " "));
+    if option.kind == Kind::Flag {
+        let checked = if matches!(value.as_str(), "true" | "1") { " checked" } else { "" };
+        return format!(
+            "<label title=\"{help}\"><input type=\"checkbox\" name=\"{name}\" value=\"true\"{checked}> {label}</label> "
+        );
+    }
+    if !option.choices.is_empty() {
+        let mut choices = String::from("<option value=\"\"></option>");
+        for choice in &option.choices {
+            let selected = if *choice == value { " selected" } else { "" };
+            let choice = escaped(choice);
+            let _ = write!(choices, "<option{selected}>{choice}</option>");
+        }
+        return format!(
+            "<label title=\"{help}\">{label} <select name=\"{name}\">{choices}</select></label> "
+        );
+    }
+    let default = escaped(option.default.as_deref().unwrap_or_default());
+    format!(
+        "<label title=\"{help}\">{label} <input name=\"{name}\" value=\"{}\" placeholder=\"{default}\" size=\"8\"></label> ",
+        escaped(&value)
+    )
+}
+
+fn query_of(words: &BTreeMap<String, Vec<String>>) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    for (name, values) in words {
+        for value in values.iter().filter(|value| !value.is_empty()) {
+            query.append_pair(name, value);
+        }
+    }
+    let query = query.finish();
+    if query.is_empty() { query } else { format!("?{query}") }
+}
+
+/// The command to paste.
+fn in_shell(question: &Question, run: &Run, words: &BTreeMap<String, Vec<String>>) -> String {
+    let mut command = format!("gpuscope {}", question.name);
+    for path in &run.source.paths {
+        let _ = write!(command, " {}", quoted(path));
+        if run.source.paths.len() > 8 {
+            command.push_str(" …");
+            break;
+        }
+    }
+    for option in &question.options {
+        let Some(flag) = &option.flag else { continue };
+        for value in words.get(&option.name).into_iter().flatten().filter(|value| !value.is_empty()) {
+            match (option.kind, value.as_str()) {
+                (Kind::Flag, "true" | "1") => {
+                    let _ = write!(command, " {flag}");
+                }
+                (Kind::Flag, _) => {}
+                _ => {
+                    let _ = write!(command, " {flag} {}", quoted(value));
+                }
+            }
+        }
+    }
+    command
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=+:,@%".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', "'\\''"))
+    }
+}
+
+fn urlencoded(text: &str) -> String {
+    let mut encoded = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => encoded.push(byte as char),
+            _ => {
+                let _ = write!(encoded, "%{byte:02X}");
+            }
+        }
+    }
+    encoded
+}
+
+/// Every question as a form whose answer opens beside it.
+async fn try_it(State(shared): State<Arc<Shared>>) -> Response {
+    let mut body =
+        bar(&shared, "../", None, "api", "").replace("href=\"", "href=\"../").replace("../../", "../");
+    body.push_str(
+        "<main class=\"column\"><h1>For programs</h1>\
+         <p>Every question of the command line is an address; answers are JSON with integers in nanoseconds, or by \
+         <code>Accept</code> CSV (<code>text/csv</code>), Arrow (<code>application/vnd.apache.arrow.stream</code>) and pages \
+         (<code>text/html</code>). <a href=\"openapi.json\">OpenAPI description</a> · <a href=\"v1/runs\">the runs</a> · \
+         <a href=\"v1/questions\">the questions</a>. Agents connect to <code>mcp</code> of this address.</p>",
+    );
+    let ready = |run: &&Run| matches!(run.status, Status::Ready) && run.sort == Sort::Traces;
+    let newest = shared.index.runs().iter().find(ready).map_or("newest".to_owned(), |run| run.id.clone());
+    for question in shared.asker.questions() {
+        let _ = write!(
+            body,
+            "<section><h2><code>/api/v1/runs/{{run}}/{name}</code></h2><p>{about}</p>\
+             <form class=\"ask\" action=\"v1/runs/{run}/{name}\" target=\"_blank\">",
+            name = escaped(&question.name),
+            about = escaped(&question.about),
+            run = urlencoded(&newest),
+        );
+        if question.runs == 2 {
+            body.push_str("<label>with <input name=\"with\" required size=\"16\"></label> ");
+        }
+        for option in question.options.iter().filter(|option| !option.for_files) {
+            body.push_str(&field(option, &BTreeMap::new()));
+        }
+        body.push_str("<button>Ask</button></form></section>");
+    }
+    body.push_str("</main>");
+    html(served::page("gpuscope for programs", &body))
+}
+
+fn html(page: Vec<u8>) -> Response {
+    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
+}

@@ -97,6 +97,10 @@ fn unit(name: &str) -> Option<&'static str> {
 
 /// It names a file, says how files are read or where an answer goes. A program that asks about open runs has no use for it.
 pub(crate) fn is_for_files(arg: &Arg) -> bool {
+    // Which of an answer's tables is no matter of files.
+    if arg.get_id() == "table" {
+        return false;
+    }
     let is_path = arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
     is_path || matches!(arg.get_help_heading(), Some("Reading" | "Output"))
 }

@@ -84,6 +84,12 @@ impl Asker for Door {
     }
 
     fn ask(&self, asked: &Asked, watch: &Arc<Watch>) -> Result<Vec<u8>, Problem> {
+        if let Some(words) = about_benchmarks(asked) {
+            let wanted = if asked.form == Form::Page { Wanted::File(".html") } else { Wanted::Json };
+            // The server's own words about files that it found by itself.
+            let asking = Asking { wanted, stop: Arc::clone(&watch.stop), ..Asking::default() };
+            return session::ask(&[], &words, &asking).map(|answered| answered.text).map_err(problem);
+        }
         let question = self.questions.iter().find(|question| question.name == asked.question);
         let question = question.ok_or_else(|| self.unknown(&asked.question))?;
         let runs: Vec<Arc<OpenRun>> =
@@ -146,6 +152,19 @@ impl Door {
         };
         Problem::new(ProblemKind::Missing, format!("there is no question {name}"), hint)
     }
+}
+
+/// The commands about measured runs: one run, two side by side, and the history with its gate.
+fn about_benchmarks(asked: &Asked) -> Option<Vec<String>> {
+    let paths = asked.runs.iter().flat_map(|run| run.paths.iter().cloned());
+    let command: &[&str] = match (asked.question.as_str(), asked.runs.len()) {
+        ("bench", 0 | 1) => &["bench", "report"],
+        ("bench", _) => &["bench", "compare"],
+        ("history", _) => &["history", "trend", "--all-projects"],
+        ("gate", _) => &["bench", "gate", "--all-projects"],
+        _ => return None,
+    };
+    Some(command.iter().map(|word| (*word).to_owned()).chain(["--".to_owned()]).chain(paths).collect())
 }
 
 fn at_a_glance(answer: &DossierAnswer) -> Overview {

@@ -76,6 +76,8 @@ pub(crate) struct Output<'a> {
     /// Tables that hold a course over time point by point are left out: a chart shows it.
     without_points: bool,
     color: Color,
+    /// Lists are cut where JSON would have more bytes.
+    most_json: Option<usize>,
     /// What comes first in answers that are not about traces.
     lead: Option<Lead>,
 }
@@ -120,7 +122,17 @@ impl<'a> Output<'a> {
         let file = file.transpose()?;
         let OutputArgs { explain, color, .. } = *args;
         let table = args.table.as_deref();
-        Ok(Output { format, file, folder, explain, table, without_points: false, color, lead: None })
+        Ok(Output {
+            format,
+            file,
+            folder,
+            explain,
+            table,
+            without_points: false,
+            color,
+            most_json: None,
+            lead: None,
+        })
     }
 
     /// Whether charts are part of what is written.
@@ -131,6 +143,10 @@ impl<'a> Output<'a> {
 
     pub(crate) fn without_points(self) -> Output<'a> {
         Output { without_points: true, ..self }
+    }
+
+    pub(crate) fn with_json_within(self, bytes: usize) -> Output<'a> {
+        Output { most_json: Some(bytes), ..self }
     }
 
     /// For answers that are not about traces.
@@ -171,7 +187,13 @@ impl<'a> Output<'a> {
         console: &mut Console<'_>,
     ) -> Result<(), Failure> {
         let Outcome { inputs, quality, answer } = outcome;
-        let json = |out: &mut dyn Write| Envelope::new(command, inputs, quality, answer).write(out);
+        let json = |out: &mut dyn Write| {
+            let envelope = Envelope::new(command, inputs, quality, answer);
+            match self.most_json {
+                Some(most) => envelope.write_within(most, out),
+                None => envelope.write(out),
+            }
+        };
         self.show(&Shown { command, inputs, quality, answer, json: &json, figures }, console)
     }
 

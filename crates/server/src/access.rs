@@ -42,9 +42,8 @@ pub(crate) async fn check(
         return problem.into_response();
     }
     // Below the word, everything is as without it.
-    let word = format!("/{}/", access.token);
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
-    let under_word = path.strip_prefix(&word).map(|rest| format!("/{rest}"));
+    let under_word = access.below_word(&path).map(|rest| format!("/{rest}"));
     let shown = under_word.is_some() || access.is_shown(request.headers(), request.uri().query());
     if let Some(rest) = under_word
         && let Ok(uri) = rest.parse::<Uri>()
@@ -93,8 +92,7 @@ fn harden(headers: &mut HeaderMap) {
 impl Access {
     /// Whether the connection of a request is one to keep when there are too many.
     pub(crate) fn knows<B>(&self, request: &Request<B>) -> bool {
-        let path = request.uri().path();
-        path.strip_prefix('/').is_some_and(|path| path.starts_with(&self.token))
+        self.below_word(request.uri().path()).is_some()
             || self.is_shown(request.headers(), request.uri().query())
     }
 
@@ -136,6 +134,12 @@ impl Access {
         });
         [bearer, cookie].into_iter().flatten().any(|shown| is_same(shown, &self.token))
             || query.is_some_and(|query| self.is_in_query(query))
+    }
+
+    /// The rest of an address that begins with the word.
+    fn below_word<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let (word, rest) = path.strip_prefix('/')?.split_once('/')?;
+        is_same(word, &self.token).then_some(rest)
     }
 
     fn is_in_query(&self, query: &str) -> bool {

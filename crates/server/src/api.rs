@@ -7,7 +7,7 @@ mod runs;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use axum::Router;
 use axum::body::Bytes;
@@ -17,10 +17,11 @@ use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, put};
 use futures_util::stream;
+use gpuscope_job::Sort;
 use serde_json::{Map, Value, json};
 
 use crate::answers::{self, Answers};
-use crate::asker::{Asked, Form, Problem, ProblemKind};
+use crate::asker::{Asked, Form, Problem, ProblemKind, Source};
 use crate::index::Run;
 use crate::shared::Shared;
 
@@ -35,6 +36,9 @@ pub(crate) fn router() -> Router<Arc<Shared>> {
         .route("/api/v1/runs/{run}/written", put(runs::write))
         .route("/api/v1/runs/{run}/{question}", get(ask))
         .route("/api/v1/compare", get(compare))
+        .route("/api/v1/bench", get(bench))
+        .route("/api/v1/history", get(history))
+        .route("/api/v1/gate", get(gate))
         .route("/api/v1/uploads/{name}", put(runs::upload))
 }
 
@@ -78,6 +82,48 @@ async fn compare(
     let options = options(&shared, &question, words);
     let form = form(&headers).unwrap_or(Form::Json);
     answer(&shared.answers, Asked { runs, question, options, form }, &headers).await
+}
+
+/// The benchmarks of the folder: which there are, one of them (`?run=ID`), or what changed (`?a=ID&b=ID`).
+async fn bench(
+    State(shared): State<Arc<Shared>>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Result<Response, Problem> {
+    let words = pairs(query.as_deref());
+    let named = |name: &str| words.get(name).and_then(|names| names.last());
+    let ids: Vec<&String> = ["run", "a", "b"].into_iter().filter_map(named).collect();
+    if ids.is_empty() {
+        let runs = shared.index.runs();
+        let runs: Vec<Value> = runs
+            .iter()
+            .filter(|run| run.sort == Sort::Benchmarks)
+            .map(|run| described(run, &shared))
+            .collect();
+        return Ok(json_of(&json!({ "runs": runs })));
+    }
+    let runs = ids.into_iter().map(|id| Ok(shared.run(id)?.source)).collect::<Result<Vec<_>, Problem>>()?;
+    answer(&shared.answers, about_benchmarks("bench", runs, Form::Json), &headers).await
+}
+
+/// How the numbers of all benchmarks went, and where they changed for good.
+async fn history(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Result<Response, Problem> {
+    answer(&shared.answers, about_benchmarks("history", vec![the_history()], Form::Json), &headers).await
+}
+
+/// Whether the newest runs got worse.
+async fn gate(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Result<Response, Problem> {
+    answer(&shared.answers, about_benchmarks("gate", vec![the_history()], Form::Json), &headers).await
+}
+
+pub(crate) fn about_benchmarks(question: &str, runs: Vec<Source>, form: Form) -> Asked {
+    Asked { runs, question: question.to_owned(), options: Map::new(), form }
+}
+
+/// No files of the folder; what was answered a moment ago is as good as new.
+pub(crate) fn the_history() -> Source {
+    let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    Source { name: "history".to_owned(), version: (now.as_secs() / 2).to_string(), paths: Vec::new() }
 }
 
 /// The answer in the form that is wanted, or word of how far it is.

@@ -23,6 +23,8 @@ use crate::shared::Shared;
 
 /// Of an answer: 20,000 tokens are rarely less than this many bytes of numbers and names.
 const MOST_BYTES: usize = 48_000;
+/// Of its rows; the rest is for what the columns are and remarks.
+const MOST_ROWS: usize = 3 * MOST_BYTES / 4;
 
 const INSTRUCTIONS: &str = "gpuscope explains why GPUs were slow, from recorded traces. Begin with `runs`, then `analyze` \
     a run: its findings carry the expected gain, the evidence, a confidence and a command. Use `describe` to find a question and \
@@ -59,17 +61,14 @@ impl Mcp {
         let runs: Vec<_> = self.shared.index.runs();
         let fits = |name: &str| wanted.is_empty() || name.to_lowercase().contains(&wanted);
         let runs: Vec<_> = runs.iter().filter(|run| fits(&run.source.name)).collect();
-        let mut shown = Vec::new();
-        let mut bytes = 0;
-        for run in runs.iter().skip(first) {
+        let described = |run: &&crate::index::Run| {
             let mut value = api::described(run, &self.shared);
             value["link"] = json!(self.link(&run.id, "analyze"));
-            bytes += value.to_string().len();
-            if bytes > MOST_BYTES {
-                break;
-            }
-            shown.push(value);
-        }
+            value
+        };
+        // More than these never have room.
+        let described: Vec<Value> = runs.iter().skip(first).take(200).map(described).collect();
+        let (shown, _) = as_many(&described, 0, MOST_BYTES, MOST_BYTES);
         let next = first + shown.len();
         let more = (next < runs.len()).then_some(next);
         json!({"folder": self.shared.index.root().display().to_string(), "total": runs.len(), "runs": shown, "next_cursor": more})
@@ -86,18 +85,20 @@ impl Mcp {
         let bytes = self.shared.answers.ask(asked).await?;
         let whole: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let data = &whole["data"];
-        let findings = data["findings"].as_array().cloned().unwrap_or_default();
-        let findings: Vec<Value> = findings.into_iter().take(12).collect();
+        let findings = data["findings"].as_array().map_or(&[][..], Vec::as_slice);
+        let first = number(arguments, "cursor");
+        let (shown, next) = as_many(findings, first, MOST_BYTES / 2, MOST_BYTES / 2);
         let abstains = findings.is_empty();
         Ok(json!({
             "run": run,
             "verdict": data["verdict"],
             "step": data["step"],
-            "findings": findings,
+            "findings": shown,
+            "total_findings": findings.len(),
+            "next_cursor": next,
             "joint_gain_ns": data["joint_gain_ns"],
-            "top_kernels": data["top_kernels"],
             "roof": data["roof"],
-            "quality": whole["quality"],
+            "quality": remarks(&whole["quality"]),
             "note": if abstains { "no single cause worth 2 % of a step could be named" } else { "gains are re-timed steps, and overlap: joint_gain_ns is all of them together" },
             "link": self.link(&run, "analyze"),
         }))
@@ -146,23 +147,16 @@ impl Mcp {
         let whole: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let wanted = text(arguments, "table");
         let first = number(arguments, "cursor");
-        let (mut shown, mut room, mut passed, mut next) = (Vec::new(), MOST_BYTES, 0, None);
+        let (mut shown, mut room, mut passed, mut next) = (Vec::new(), MOST_ROWS, 0, None);
         for table in whole["tables"].as_array().into_iter().flatten() {
             if wanted.is_some_and(|wanted| table["name"] != *wanted) {
                 continue;
             }
             let rows = table["rows"].as_array().map_or(&[][..], Vec::as_slice);
             let skip = first.saturating_sub(passed).min(rows.len());
-            let mut kept = Vec::new();
-            for row in &rows[skip..] {
-                let bytes = row.to_string().len() + 1;
-                if bytes > room {
-                    next = Some(passed + skip + kept.len());
-                    break;
-                }
-                room -= bytes;
-                kept.push(row);
-            }
+            let (kept, more) = as_many(rows, skip, room, MOST_ROWS);
+            room -= kept.iter().map(|row| row.to_string().len() + 1).sum::<usize>().min(room);
+            next = more.map(|row| passed + row);
             if skip < rows.len() || (rows.is_empty() && first == 0) {
                 shown.push(json!({
                     "name": table["name"], "title": table["title"], "columns": table["columns"],
@@ -175,7 +169,7 @@ impl Mcp {
             }
         }
         Ok(json!({
-            "sentence": whole["sentence"], "tables": shown, "quality": whole["quality"],
+            "sentence": whole["sentence"], "tables": shown, "quality": remarks(&whole["quality"]),
             "command": whole["command"], "next_cursor": next, "link": link,
         }))
     }
@@ -187,6 +181,59 @@ impl Mcp {
 
     fn link(&self, run: &str, question: &str) -> Option<String> {
         self.address.as_ref().map(|address| format!("{address}runs/{run}/{question}"))
+    }
+}
+
+/// As many entries from a place on as there is room for, and the place to go on. One for which even a whole answer has no
+/// room is cut rather than never told.
+fn as_many(entries: &[Value], first: usize, room: usize, whole: usize) -> (Vec<Value>, Option<usize>) {
+    let mut shown = Vec::new();
+    let mut left = room;
+    for (place, entry) in entries.iter().enumerate().skip(first) {
+        let bytes = entry.to_string().len() + 1;
+        if bytes > left && (bytes <= whole || !shown.is_empty() || room < whole) {
+            return (shown, Some(place));
+        }
+        let mut entry = entry.clone();
+        if bytes > left {
+            shorten(&mut entry, whole / 16);
+        }
+        left = left.saturating_sub(bytes);
+        shown.push(entry);
+    }
+    (shown, None)
+}
+
+/// Texts of at most so many bytes, and lists of a few entries.
+fn shorten(value: &mut Value, most: usize) {
+    match value {
+        Value::String(text) if text.len() > most => {
+            let end = (0..=most).rev().find(|end| text.is_char_boundary(*end)).unwrap_or(0);
+            text.truncate(end);
+            text.push('…');
+        }
+        Value::Array(entries) => {
+            entries.truncate(8);
+            for entry in entries {
+                shorten(entry, most / 8);
+            }
+        }
+        Value::Object(fields) => {
+            for field in fields.values_mut() {
+                shorten(field, most);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Remarks on the data, the first of them: a run of many ranks may have hundreds.
+fn remarks(quality: &Value) -> Value {
+    let all = quality.as_array().map_or(&[][..], Vec::as_slice);
+    let (shown, next) = as_many(all, 0, MOST_BYTES / 8, MOST_BYTES / 8);
+    match next {
+        Some(told) => json!({"first": shown, "not_shown": all.len() - told, "all": "ask the question check"}),
+        None => json!(shown),
     }
 }
 
@@ -227,7 +274,7 @@ fn tools() -> Vec<Tool> {
         tool(
             "analyze",
             "Why a run was slow and what would help: verdict, findings with expected gain, evidence and confidence, remarks on the data.",
-            json!({"run": run, "options": options}),
+            json!({"run": run, "options": options, "cursor": cursor}),
             &[],
         ),
         tool(
@@ -385,5 +432,35 @@ impl ServerHandler for Mcp {
         let run = request.arguments.as_ref().and_then(|all| all.get("run")).and_then(Value::as_str);
         let message = PromptMessage::new_text(Role::User, says.replace("{run}", run.unwrap_or("newest")));
         Ok(GetPromptResult::new(vec![message]).with_description(*about).into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_is_told_once_and_none_stops_the_rest() {
+        let long = "x".repeat(10_000);
+        let entries: Vec<Value> =
+            (0..50).map(|i| if i == 20 { json!([i, long]) } else { json!([i, "y"]) }).collect();
+        let (mut told, mut first) = (Vec::new(), Some(0));
+        while let Some(place) = first {
+            let (shown, next) = as_many(&entries, place, 200, 200);
+            assert!(!shown.is_empty() && json!(shown).to_string().len() < 300, "{shown:?}");
+            told.extend(shown.iter().map(|entry| entry[0].as_u64().unwrap()));
+            first = next;
+        }
+        assert_eq!(told, (0..50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn many_remarks_are_counted() {
+        let many: Vec<Value> =
+            (0..1_000).map(|i| json!({"message": format!("remark {i} {}", "z".repeat(50))})).collect();
+        let told = remarks(&json!(many));
+        let shown = told["first"].as_array().unwrap().len();
+        assert_eq!(told["not_shown"], 1_000 - shown);
+        assert_eq!(remarks(&json!(many[..2])), json!(many[..2]));
     }
 }

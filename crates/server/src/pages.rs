@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -15,8 +16,9 @@ use gpuscope_job::Sort;
 use gpuscope_report::html::escaped;
 use gpuscope_report::served;
 
+use crate::answers;
 use crate::api::{self, options, pairs};
-use crate::asker::{Asked, Form, Problem};
+use crate::asker::{Asked, Form, Overview, Problem};
 use crate::catalog::{Kind, Opt, Question};
 use crate::index::{Run, Status};
 use crate::shared::Shared;
@@ -46,6 +48,7 @@ pub(crate) fn router() -> Router<Arc<Shared>> {
         .route("/runs/{run}", get(to_overview))
         .route("/runs/{run}/{question}", get(question))
         .route("/compare", get(compare))
+        .route("/benchmarks", get(benchmarks))
         .route("/api", get(try_it))
         .route("/api/", get(try_it))
 }
@@ -108,13 +111,21 @@ async fn compare(
     let mut words = pairs(query.as_deref());
     let mut named = |name: &str| words.remove(name).and_then(|mut names| names.pop()).unwrap_or_default();
     let (a, b) = (named("a"), named("b"));
-    let chooser = chooser(&shared, &a, &b, words.contains_key("tree"));
+    let chooser = chooser(&shared, &a, &b, &words);
     if a.is_empty() || b.is_empty() {
         let mut body = bar(&shared, "", None, "compare", "");
         let _ = write!(body, "<main class=\"column\"><h1>Compare</h1>{chooser}</main>");
         return Ok(html(served::page("gpuscope compare", &body)));
     }
-    let runs = vec![shared.run(&a)?.source, shared.run(&b)?.source];
+    let mut runs = vec![shared.run(&a)?.source, shared.run(&b)?.source];
+    // A run beside itself: one of its ranks beside the others.
+    if a == b {
+        runs.truncate(1);
+        for (name, usual) in [("rank", "0"), ("against", "median")] {
+            words.entry(name.to_owned()).or_insert_with(|| vec![usual.to_owned()]);
+        }
+    }
+    words.retain(|_, values| values.iter().any(|value| !value.is_empty()));
     let options = options(&shared, "diff", words);
     let asked = Asked { runs, question: "diff".to_owned(), options, form: Form::Page };
     framed(&shared, asked, &headers, |shared| {
@@ -123,7 +134,22 @@ async fn compare(
     .await
 }
 
-fn chooser(shared: &Shared, a: &str, b: &str, tree: bool) -> String {
+/// How the numbers of benchmarks went, below the runs that are in the folder.
+async fn benchmarks(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Result<Response, Problem> {
+    let runs = shared.index.runs();
+    let mut list = String::new();
+    for run in runs.iter().filter(|run| run.sort == Sort::Benchmarks) {
+        let _ =
+            write!(list, "<a href=\"runs/{}/bench\">{}</a> ", urlencoded(&run.id), escaped(&run.source.name));
+    }
+    let asked = api::about_benchmarks("history", vec![api::the_history()], Form::Page);
+    framed(&shared, asked, &headers, |shared| {
+        format!("{}<div class=\"ask\">{list}</div>", bar(shared, "", None, "benchmarks", ""))
+    })
+    .await
+}
+
+fn chooser(shared: &Shared, a: &str, b: &str, words: &BTreeMap<String, Vec<String>>) -> String {
     let runs = shared.index.runs();
     let choice = |chosen: &str| {
         let mut choices = String::new();
@@ -141,14 +167,67 @@ fn chooser(shared: &Shared, a: &str, b: &str, tree: bool) -> String {
     let second = runs.get(1).map_or("", |run| run.id.as_str());
     let first = runs.first().map_or("", |run| run.id.as_str());
     let (a, b) = (if a.is_empty() { second } else { a }, if b.is_empty() { first } else { b });
-    let tree = if tree { " checked" } else { "" };
+    let given = |name: &str| words.get(name).and_then(|values| values.last()).map_or("", String::as_str);
+    let number = |name: &str, label: &str, hint: &str| {
+        format!(
+            "<label>{label} <input name=\"{name}\" value=\"{}\" placeholder=\"{hint}\" size=\"6\"></label> ",
+            escaped(given(name))
+        )
+    };
+    let tree = if given("tree").is_empty() { "" } else { " checked" };
+    // Ranks of one run are compared by naming it twice.
+    let against = if a == b { number("against", "against rank", "median") } else { String::new() };
     format!(
         "<form><label>From <select name=\"a\">{}</select></label> <label>to <select name=\"b\">{}</select></label> \
-         <label><input type=\"checkbox\" name=\"tree\" value=\"true\"{tree}> by call path</label> \
+         {}{against}{}<label><input type=\"checkbox\" name=\"tree\" value=\"true\"{tree}> by call path</label> \
          <button>Compare</button></form>",
         choice(a),
-        choice(b)
+        choice(b),
+        number("rank", "rank", if a == b { "0" } else { "all" }),
+        number("step", "step", "all"),
     )
+}
+
+/// What takes longer gets a page that tells how far it is.
+const AT_ONCE: Duration = Duration::from_millis(600);
+/// The page asks to be told within this time; until then somebody else waits.
+const HANDOVER: Duration = Duration::from_secs(5);
+
+/// A page that follows the work by its own address, and then shows what came of it.
+fn working(shared: &Arc<Shared>, asked: Asked, bar: &str) -> Response {
+    let key = answers::key_of(&asked);
+    let known = shared.index.runs().into_iter().find(|run| asked.runs == [run.source.clone()]);
+    let known = known.and_then(|run| run.overview).filter(|_| asked.question == "analyze");
+    if let Ok(waiter) = shared.answers.begin(&key, asked) {
+        tokio::spawn(async move {
+            let _ = tokio::time::timeout(HANDOVER, waiter.outcome()).await;
+        });
+    }
+    let first = known.as_deref().map_or("<h1>Reading</h1>".to_owned(), at_a_glance);
+    let body = format!(
+        "{bar}<main class=\"column\">{first}<p id=\"working\" role=\"status\"><progress max=\"1\"></progress> \
+         <span></span></p></main>"
+    );
+    html(served::page("gpuscope", &body))
+}
+
+/// The first screen of a report as far as the index knows it, while the rest is worked out.
+fn at_a_glance(overview: &Overview) -> String {
+    let mut first =
+        format!("<h1 class=\"verdict\">{}</h1><dl class=\"numbers\">", escaped(&overview.verdict));
+    for (label, value, note) in &overview.numbers {
+        let (label, value, note) = (escaped(label), escaped(value), escaped(note));
+        let _ = write!(
+            first,
+            "<div><dt>{label}</dt><dd><b>{value}</b><span class=\"soft\">{note}</span></dd></div>"
+        );
+    }
+    first.push_str("</dl><ol>");
+    for finding in &overview.findings {
+        let _ = write!(first, "<li>{}</li>", escaped(&finding.title));
+    }
+    first.push_str("</ol>");
+    first
 }
 
 /// The page of an answer, below the bar; what went wrong is a page, too.
@@ -158,7 +237,10 @@ async fn framed(
     headers: &HeaderMap,
     bar: impl FnOnce(&Shared) -> String,
 ) -> Result<Response, Problem> {
-    let answered = api::answer(&shared.answers, asked.clone(), headers).await;
+    let answered = api::answer(&shared.answers, asked.clone(), headers);
+    let Ok(answered) = tokio::time::timeout(AT_ONCE, answered).await else {
+        return Ok(working(shared, asked, &bar(shared)));
+    };
     let response = match answered {
         Ok(response) => response,
         Err(problem) => return Ok(failed(&problem, &bar(shared))),
@@ -227,6 +309,7 @@ fn bar(shared: &Shared, up: &str, run: Option<&Run>, here: &str, selection: &str
     } else {
         link(&mut bar, "./", "Runs", here == "runs");
         link(&mut bar, "compare", "Compare", here == "compare");
+        link(&mut bar, "benchmarks", "Benchmarks", here == "benchmarks");
         link(&mut bar, "api/", "For programs", here == "api");
     }
     bar.push_str("</nav>");

@@ -61,6 +61,8 @@ pub struct AnalyzeAnswer {
     pub kernels: KernelsAnswer,
     pub collectives: CollectivesAnswer,
     pub stragglers: StragglersAnswer,
+    /// Its stretches are what `critical-path` tells.
+    #[serde(serialize_with = "CriticalPathAnswer::in_brief")]
     pub critical_path: CriticalPathAnswer,
     pub memory: MemoryAnswer,
 }

@@ -19,7 +19,7 @@ mod table;
 mod window;
 
 use gpuscope_trace::{Interval, Kind, Ns, Quality, Row, View};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::Question;
 use crate::idle::{Cause, Causes};
@@ -160,6 +160,44 @@ pub struct CriticalPathAnswer {
     pub top: Vec<PathShare>,
     pub path: Vec<PathStretch>,
     pub events: Vec<PathEvent>,
+}
+
+impl CriticalPathAnswer {
+    /// Without the stretches of the path and the events on it, of which there may be hundreds of thousands.
+    pub(crate) fn in_brief<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Brief<'a> {
+            rank: u32,
+            window: &'a str,
+            step: Option<i64>,
+            step_time_ns: Option<Ns>,
+            start_ns: Ns,
+            path_ns: Ns,
+            bound_by: &'a Bounds,
+            makespan_ns: Ns,
+            makespan_by: &'a Bounds,
+            inferred_ns: Ns,
+            inferred_edges: u64,
+            unexplained_ns: Ns,
+            top: &'a [PathShare],
+        }
+        let brief = Brief {
+            rank: self.rank,
+            window: &self.window,
+            step: self.step,
+            step_time_ns: self.step_time_ns,
+            start_ns: self.start_ns,
+            path_ns: self.path_ns,
+            bound_by: &self.bound_by,
+            makespan_ns: self.makespan_ns,
+            makespan_by: &self.makespan_by,
+            inferred_ns: self.inferred_ns,
+            inferred_edges: self.inferred_edges,
+            unexplained_ns: self.unexplained_ns,
+            top: &self.top,
+        };
+        brief.serialize(serializer)
+    }
 }
 
 #[derive(Clone, Debug, Default)]

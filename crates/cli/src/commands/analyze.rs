@@ -22,6 +22,8 @@ const REPORT: &str = "gpuscope-report.html";
 
 /// What the page may hold of the timeline and still open at once.
 const MOST_SLICES: usize = 1_000_000;
+/// What programs and agents read at once; lists that are longer have commands of their own.
+const MOST_JSON: usize = 1_000_000;
 /// Paths that take less than one part in two thousand are no wider than a pixel.
 const LEAST_SHARE: f64 = 0.0005;
 
@@ -76,7 +78,7 @@ fn name_replayed(answer: &mut AnalyzeAnswer, asked: &Asked, console: &Console<'_
 
 /// The answer as tables, where no page is wanted.
 fn tables(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output, console)?;
+    let output = Output::new(&asked.output, console)?.with_json_within(MOST_JSON);
     let mut outcome = ask(&Analyze, asked, options(asked, console)?, console)?;
     name_replayed(&mut outcome.answer, asked, console)?;
     output.write("analyze", &outcome, console)?;

@@ -139,3 +139,33 @@ fn the_readme_names_every_question() {
         assert!(named.contains(question.name.as_str()), "README.md does not name {}", question.name);
     }
 }
+
+/// What `cargo xtask questions` measures is every question but those that are made of measured ones, and drawings.
+#[test]
+fn every_question_is_measured() {
+    const MADE_OF_OTHERS: [&str; 14] = [
+        "check",
+        "compile",
+        "flame",
+        "inference",
+        "layers",
+        "phases",
+        "plot",
+        "profile",
+        "stacks",
+        "throughput",
+        "timeline",
+        "op-kernels",
+        "temporal",
+        "whatif",
+    ];
+    let measured = include_str!("../../../analysis/examples/cost.rs");
+    for question in catalog::questions() {
+        let name = question.name.as_str();
+        let is_measured = measured.contains(&format!("(\"{name}\", "));
+        assert!(
+            is_measured || MADE_OF_OTHERS.contains(&name),
+            "cargo xtask questions does not measure {name}"
+        );
+    }
+}

@@ -21,8 +21,8 @@ pub(crate) fn of(questions: &[Question], base: &str) -> Value {
         let mut parameters = vec![run_parameter("path", "Which run: its id, or `newest`")];
         if question.runs == 2 {
             parameters.push(json!({
-                "name": "with", "in": "query", "required": true, "schema": {"type": "string"},
-                "description": "The run to compare with: what changed since the first one",
+                "name": "with", "in": "query", "required": false, "schema": {"type": "string"},
+                "description": "The run to compare with: what changed since the first one; without it, ranks of one run (`rank`, `against`)",
             }));
         }
         parameters.extend(question.options.iter().filter(|option| !option.for_files).map(parameter));

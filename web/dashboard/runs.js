@@ -26,6 +26,9 @@ const COLUMNS = [
   { title: "Verdict", name: "verdict", number: false, value: (run) => run.verdict, show: shownVerdict },
 ];
 
+/** What is in runs that have no verdict. @type {Record<string, string>} */
+const SORTS = { compile: "what torch.compile did", benchmarks: "benchmarks" };
+
 const STATUSES = ["ready", "reading", "waiting", "landing", "damaged"];
 
 export function showRuns() {
@@ -151,13 +154,16 @@ class RunsPage {
     const rows = shown.map((run) => {
       const now = JSON.stringify(run);
       const row = before.get(run.id);
-      if (row && row.dataset.now === now) return row;
+      // Nor does what is being written in a row go.
+      if (row && (row.dataset.now === now || row.querySelector("form"))) return row;
       const made = this.row(run);
       made.dataset.now = now;
       return made;
     });
-    const is = [...this.rows.rows];
-    if (rows.length !== is.length || rows.some((row, i) => row !== is[i])) this.rows.replaceChildren(...rows);
+    for (const row of [...this.rows.rows]) if (!rows.includes(row)) row.remove();
+    rows.forEach((row, i) => {
+      if (this.rows.rows[i] !== row) this.rows.insertBefore(row, this.rows.rows[i] ?? null);
+    });
     this.drawChips();
     this.drawCompare();
     this.drawCount(shown.length);
@@ -187,7 +193,10 @@ class RunsPage {
       chip.addEventListener("click", () => this.want("status", status === chosen ? "" : status));
       return [chip];
     });
+    const focused = [...this.chips.children].findIndex((chip) => chip === document.activeElement);
     this.chips.replaceChildren(...(chips.length > 1 || chosen ? chips : []));
+    const again = this.chips.children[focused];
+    if (again instanceof HTMLElement) again.focus();
   }
 
   drawCompare() {
@@ -218,7 +227,7 @@ class RunsPage {
       this.drawCompare();
     });
     const cells = COLUMNS.map((column) => {
-      const cell = element("td", { class: column.number ? "n" : "" }, ...column.show(run));
+      const cell = element("td", { class: column.number ? "n" : "", "data-title": column.title }, ...column.show(run));
       if (column.name === "name") cell.append(this.written(run));
       return cell;
     });
@@ -236,13 +245,22 @@ class RunsPage {
       const note = element("textarea", { rows: "2", "aria-label": "Note" });
       note.value = run.note;
       const save = element("button", { type: "submit" }, "Save");
-      const form = element("form", {}, tagged, note, save);
+      const said = element("span", { class: "error", role: "status" });
+      const form = element("form", {}, tagged, note, save, said);
       form.addEventListener("submit", async (event) => {
         event.preventDefault();
         const body = JSON.stringify({ tags: tagged.value.split(","), note: note.value });
         const headers = { "content-type": "application/json" };
-        await fetch(`api/v1/runs/${encodeURIComponent(run.id)}/written`, { method: "PUT", headers, body });
+        const answer = await fetch(`api/v1/runs/${encodeURIComponent(run.id)}/written`, { method: "PUT", headers, body });
+        if (!answer.ok) {
+          said.textContent = (await answer.json()).detail;
+          return;
+        }
+        shown.replaceWith(this.written(run));
         await this.ask();
+      });
+      form.addEventListener("keydown", (event) => {
+        if (event.key === "Escape") shown.replaceWith(this.written(run));
       });
       shown.replaceChildren(form);
       tagged.focus();
@@ -315,7 +333,7 @@ function shownVerdict(run) {
     case "damaged":
       return [element("span", { class: "error" }, run.detail ?? "cannot be read")];
     default:
-      return [run.verdict ?? ""];
+      return [run.verdict ?? element("span", { class: "soft" }, SORTS[run.sort] ?? "")];
   }
 }
 

@@ -13,8 +13,16 @@ export function follow(place) {
     bar.value = read / total;
     said.textContent = read < total ? `${byteSize(read)} of ${byteSize(total)} read` : "read; working out the answer";
   });
-  events.addEventListener("done", () => {
+  events.addEventListener("done", (event) => {
     events.close();
-    location.reload();
+    const { ok, detail } = JSON.parse(event.data);
+    if (ok) {
+      location.reload();
+      return;
+    }
+    // Asked again, it would fail again, and take as long.
+    bar?.remove();
+    place.classList.add("error");
+    place.textContent = detail;
   });
 }

@@ -24,11 +24,16 @@ export function gpuscope(...words) {
 }
 
 /** `gpuscope view`, until it is stopped. */
-export async function view(...words) {
-  const process = spawn(given("GPUSCOPE"), ["view", "--no-open", ...words], { stdio: ["ignore", "pipe", "inherit"] });
+export const view = (...words) => server("view", ...words);
+
+/** `gpuscope serve`, until it is stopped. */
+export const serve = (...words) => server("serve", "--port", "0", ...words);
+
+async function server(command, ...words) {
+  const process = spawn(given("GPUSCOPE"), [command, "--no-open", ...words], { stdio: ["ignore", "pipe", "inherit"] });
   const address = await new Promise((found, failed) => {
     process.stdout.once("data", (text) => found(String(text).trim()));
-    process.once("exit", (code) => failed(new Error(`gpuscope view ended with ${code}`)));
+    process.once("exit", (code) => failed(new Error(`gpuscope ${command} ended with ${code}`)));
   });
   return { address, stop: () => process.kill() };
 }

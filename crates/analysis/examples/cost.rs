@@ -97,7 +97,7 @@ fn main() -> Result<(), Box<dyn Error>> {
 }
 
 fn load(path: &Path) -> Result<Trace, Box<dyn Error>> {
-    Ok(read(File::open(path)?, ReadOptions::default())?.trace)
+    Ok(read(File::open(path)?, ReadOptions::default())?.into_trace())
 }
 
 fn best_of(rounds: usize, trace: &Trace, questions: &[fn(View<'_>)]) -> f64 {

@@ -12,7 +12,7 @@ mod properties;
 mod testing;
 
 use gpuscope_table::Tabular;
-use gpuscope_trace::{Quality, View};
+use gpuscope_trace::{Holds, Quality, View};
 use serde::Serialize;
 
 pub use model::{clocks, step_time};
@@ -29,6 +29,7 @@ pub use annotations::Annotations;
 pub use bandwidth::Bandwidth;
 pub use breakdown::Breakdown;
 pub use collectives::Collectives;
+pub use compile::Compile;
 pub use copies::Copies;
 pub use counters::Counters;
 pub use critical_path::CriticalPath;
@@ -65,6 +66,11 @@ pub use whatif::WhatIf;
 pub trait Question: Sync {
     type Local: Send + 'static;
     type Answer: Serialize + Tabular;
+
+    /// What it is about, of all that files may hold.
+    fn reads(&self) -> &'static [Holds] {
+        &[Holds::Events]
+    }
 
     /// What one rank contributes.
     fn local(&self, rank: u32, view: View<'_>) -> Self::Local;

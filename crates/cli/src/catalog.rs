@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::builder::ValueParser;
 use clap::{Arg, ArgAction, Command};
-use gpuscope_server::catalog::{Kind, Opt, Question};
+use gpuscope_server::catalog::{Kind, Opt, Question, nearest};
 use serde_json::{Map, Value};
 
 use crate::exit::Failure;
@@ -42,8 +42,15 @@ fn question(command: &Command) -> Question {
         name: command.get_name().to_owned(),
         about: command.get_about().map(ToString::to_string).unwrap_or_default(),
         runs: if command.get_name() == OF_TWO { 2 } else { 1 },
-        options: command.get_arguments().filter(is_own).map(option).collect(),
+        options: command.get_arguments().filter(is_own).map(|arg| of_question(command, arg)).collect(),
     }
+}
+
+/// A chart has to be named: the list of charts, for which it is left out, is no answer about a run.
+fn of_question(command: &Command, arg: &Arg) -> Opt {
+    let option = option(arg);
+    let is_chart = command.get_name() == "plot" && arg.get_id() == "name";
+    Opt { required: option.required || is_chart, ..option }
 }
 
 fn option(arg: &Arg) -> Opt {
@@ -101,6 +108,10 @@ pub(crate) fn is_for_files(arg: &Arg) -> bool {
     if arg.get_id() == "table" {
         return false;
     }
+    // Text for other programs, whatever the server says that it sends.
+    if arg.get_id() == "format" {
+        return true;
+    }
     let is_path = arg.get_value_parser().type_id() == TypeId::of::<PathBuf>();
     is_path || matches!(arg.get_help_heading(), Some("Reading" | "Output"))
 }
@@ -135,6 +146,11 @@ fn worded(question: &Question, runs: &[&str], options: &Map<String, Value>) -> R
                 (None, Some(text)) => places.push(text),
             }
         }
+    }
+    let is_given = |option: &&Opt| options.get(&option.name).and_then(text).is_some();
+    if let Some(missing) = question.options.iter().find(|option| option.required && !is_given(option)) {
+        let message = format!("{}: {} is missing", question.name, missing.name);
+        return Err(Failure::usage(message, &missing.help));
     }
     flags.push("--".to_owned());
     flags.extend(places);
@@ -171,11 +187,4 @@ fn unknown(question: &Question, name: &str) -> Failure {
         None => format!("its options are {}", known.join(", ")),
     };
     Failure::usage(format!("{}: there is no option {name}", question.name), &hint)
-}
-
-/// The known word that is written most alike, if any is.
-pub(crate) fn nearest<'k>(word: &str, known: &[&'k str]) -> Option<&'k str> {
-    let score = |known: &&str| strsim::jaro_winkler(word, known);
-    let best = known.iter().copied().max_by(|a, b| score(a).total_cmp(&score(b)))?;
-    (score(&best) > 0.8).then_some(best)
 }

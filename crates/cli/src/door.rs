@@ -9,7 +9,7 @@ use gpuscope_analysis::timeline::Atlas;
 use gpuscope_job::{JobOptions, Progress};
 use gpuscope_report::key_number;
 use gpuscope_server::asker::{Asked, Asker, Form, Found, Overview, Problem, ProblemKind, Source, Watch};
-use gpuscope_server::catalog::Question;
+use gpuscope_server::catalog::{Question, quoted};
 use gpuscope_table::{Column, Table, Values};
 use serde_json::json;
 
@@ -113,7 +113,7 @@ impl Asker for Door {
         let answered = session::ask(&runs, &words, &asking).map_err(problem)?;
         match asked.form {
             Form::Arrow => first_table(&answered),
-            Form::Rows => Ok(rows(&answered, &words)),
+            Form::Rows => Ok(rows(&answered, &in_shell(&words, &runs))),
             _ => Ok(answered.text),
         }
     }
@@ -146,7 +146,7 @@ impl Asker for Door {
 impl Door {
     fn unknown(&self, name: &str) -> Problem {
         let known: Vec<&str> = self.questions.iter().map(|question| question.name.as_str()).collect();
-        let hint = match catalog::nearest(name, &known) {
+        let hint = match gpuscope_server::catalog::nearest(name, &known) {
             Some(near) => format!("is it {near}?"),
             None => format!("the questions are {}", known.join(", ")),
         };
@@ -160,6 +160,8 @@ fn about_benchmarks(asked: &Asked) -> Option<Vec<String>> {
     let command: &[&str] = match (asked.question.as_str(), asked.runs.len()) {
         ("bench", 0 | 1) => &["bench", "report"],
         ("bench", _) => &["bench", "compare"],
+        // They are about no run.
+        ("history" | "gate", _) if asked.runs.iter().any(|run| !run.paths.is_empty()) => return None,
         ("history", _) => &["history", "trend", "--all-projects"],
         ("gate", _) => &["bench", "gate", "--all-projects"],
         _ => return None,
@@ -179,6 +181,7 @@ fn at_a_glance(answer: &DossierAnswer) -> Overview {
     let ranks = &answer.info.ranks;
     let mut models: Vec<&str> =
         ranks.iter().flat_map(|rank| &rank.devices).filter_map(|device| device.name.as_deref()).collect();
+    models.retain(|model| !model.trim().is_empty());
     models.sort_unstable();
     models.dedup();
     Overview {
@@ -210,8 +213,21 @@ fn first_table(answered: &session::Answered) -> Result<Vec<u8>, Problem> {
         .map_err(|error| Problem::new(ProblemKind::Bug, error.to_string(), "ask for application/json"))
 }
 
+/// More files than these are not named one by one.
+const MOST_NAMED: usize = 8;
+
+/// The command to paste: options, and files in the place of runs.
+fn in_shell(words: &[String], runs: &[&OpenRun]) -> String {
+    let options = words.iter().take_while(|word| *word != "--").map(|word| quoted(word));
+    let named = runs.iter().flat_map(|run| run.files().iter().take(MOST_NAMED).map(|file| quoted(file)));
+    let more = runs.iter().any(|run| run.files().len() > MOST_NAMED).then(|| "…".to_owned());
+    let words: Vec<String> =
+        std::iter::once("gpuscope".to_owned()).chain(options).chain(named).chain(more).collect();
+    words.join(" ")
+}
+
 /// Row by row, with what the columns are.
-fn rows(answered: &session::Answered, words: &[String]) -> Vec<u8> {
+fn rows(answered: &session::Answered, command: &str) -> Vec<u8> {
     let table = |table: &Table| {
         let columns: Vec<_> =
             table.columns.iter().map(|column| json!({"name": column.name, "unit": column.unit})).collect();
@@ -225,10 +241,9 @@ fn rows(answered: &session::Answered, words: &[String]) -> Vec<u8> {
         json!({"name": table.name, "title": table.title, "columns": columns, "rows": rows})
     };
     let tables: Vec<_> = answered.tables.iter().map(table).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).filter(|word| *word != "--").collect();
     let whole = json!({
         "tables": tables, "quality": answered.quality, "sentence": answered.sentence,
-        "command": format!("gpuscope {}", words.join(" ")),
+        "command": command,
     });
     whole.to_string().into_bytes()
 }

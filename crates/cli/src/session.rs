@@ -81,6 +81,11 @@ impl OpenRun {
         self.run.sharing(options)
     }
 
+    /// Its files, as they were named.
+    pub(crate) fn files(&self) -> &[String] {
+        &self.traces
+    }
+
     /// What its traces take in memory.
     pub(crate) fn bytes(&self) -> u64 {
         self.run.kept_bytes()

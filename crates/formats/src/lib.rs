@@ -5,34 +5,52 @@ pub mod anonymize;
 mod chrome;
 mod chunks;
 mod decompress;
+pub mod format;
+mod head;
+mod installed;
 pub mod limits;
 mod memory_timeline;
+mod ncu;
+mod nsys;
 pub mod rewrite;
 mod sniff;
+mod sqlite;
+mod stream;
 #[doc(hidden)]
 pub mod strict;
 pub mod torch_trace;
 
 use std::io::{self, Read};
+use std::path::Path;
 
 use gpuscope_trace::Trace;
 
 pub use decompress::Compression;
-pub use memory_timeline::FORMAT as MEMORY_TIMELINE;
+pub use format::{FORMATS, Format, Parsed, Reading};
+pub use head::Head;
+pub use stream::{Poured, Stream};
 
-use chrome::{Document, Parsed};
-use chunks::{Chunk, Chunks, Inline, Pipelined, Source, Unfinished};
-use decompress::Compressed;
+pub(crate) use stream::{Broken, Pour, pour};
+
+use stream::Spooled;
 
 /// What was read, and from what.
 #[derive(Debug)]
 pub struct Loaded {
-    pub trace: Trace,
+    /// One for each rank, or process, that is in it: nearly always one.
+    pub traces: Vec<Trace>,
     /// `kineto`, `jax`, `memory_timeline`, …
     pub format: &'static str,
     pub compression: Compression,
     /// Bytes of text after decompression.
     pub text_bytes: u64,
+}
+
+impl Loaded {
+    /// The only trace of a file of one rank; of one of several the first.
+    pub fn into_trace(self) -> Trace {
+        self.traces.into_iter().next().unwrap_or_default()
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +80,12 @@ pub enum ReadError {
     /// More events than there is memory for.
     #[error("its events take more than {} of memory; {events} were read up to there", size(*.limit))]
     TooLarge { limit: u64, events: u64 },
+    /// A format that is known and not read: what it is, and what to do instead, in which `FILE` stands for its name.
+    #[error("this is {title}; {instead}")]
+    NotRead { title: &'static str, instead: &'static str },
+    /// What was expected, and what kept it from being read.
+    #[error("expected {what}, found a damaged one ({why})")]
+    Damaged { what: &'static str, why: String },
     /// The text holds no record of torch.compile's log.
     #[error(
         "expected a record of a TORCH_TRACE log, a line such as `V0401 12:34:56.123456 4242 torch/x.py:7] {{…}}`"
@@ -69,12 +93,37 @@ pub enum ReadError {
     NotALog,
 }
 
-/// Reads one trace; compression and format are recognised by content.
+/// Reads what a file holds; compression and format are recognised by content.
 pub fn read(input: impl Read + Send, options: ReadOptions) -> Result<Loaded, ReadError> {
-    let mut bounded = Bounded { reader: Reader::default(), memory: options.memory };
-    let poured = pour(input, options, &mut bounded)?;
-    let Parsed { trace, format } = bounded.reader.finish(&poured)?;
-    Ok(Loaded { trace, format, compression: poured.compression, text_bytes: poured.text_bytes })
+    read_as(FORMATS, input, options)
+}
+
+/// The same with a table of formats of one's own.
+pub fn read_as(
+    formats: &'static [Format],
+    input: impl Read + Send,
+    options: ReadOptions,
+) -> Result<Loaded, ReadError> {
+    let mut reader = Reader { formats, stream: None, memory: options.memory };
+    let poured = pour(input, options, &mut reader)?;
+    let stream = reader.stream.unwrap_or_else(|| Box::<chrome::Document>::default());
+    let Parsed { traces, format } = stream.finish(&poured)?;
+    Ok(Loaded { traces, format, compression: poured.compression, text_bytes: poured.text_bytes })
+}
+
+/// Reads a file by its place, where its format wants that: None for one that is to be read as it comes.
+pub fn read_file(
+    path: &Path,
+    format: &Format,
+    goes_on: &dyn Fn() -> bool,
+    options: ReadOptions,
+) -> Option<Result<Loaded, ReadError>> {
+    let format::Read::File(read) = format.read else { return None };
+    let text_bytes = std::fs::metadata(path).map_or(0, |metadata| metadata.len());
+    let reading = Reading { goes_on, memory: options.memory };
+    let loaded =
+        |Parsed { traces, format }| Loaded { traces, format, compression: Compression::None, text_bytes };
+    Some(read(path, &reading).map(loaded))
 }
 
 fn size(bytes: u64) -> String {
@@ -84,148 +133,41 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// A reader that may take so much memory and no more. A few bytes of an archive can become any number of events.
-struct Bounded {
-    reader: Reader,
+/// Finds out what a text is when some of it was seen, and takes in as much as memory allows: a few bytes of an archive can
+/// become any number of events.
+struct Reader {
+    formats: &'static [Format],
+    stream: Option<Box<dyn Stream>>,
     memory: u64,
 }
 
-impl Pour for Bounded {
-    type Error = ReadError;
-
-    fn feed(&mut self, buffer: &[u8], from: usize, to: usize, last: bool) -> Result<usize, ReadError> {
-        let whole_to = self.reader.feed(buffer, from, to, last)?;
-        match &self.reader {
-            Reader::Trace(document) if document.heap_bytes() > self.memory => {
-                Err(ReadError::TooLarge { limit: self.memory, events: document.elements() })
-            }
-            _ => Ok(whole_to),
-        }
-    }
-}
-
-/// What a text turned out to be, once some of it was seen.
-#[derive(Default)]
-enum Reader {
-    #[default]
-    NothingSeen,
-    Trace(Box<Document>),
-    MemoryTimeline(memory_timeline::Reader),
+/// The reader for a text that begins so.
+fn begin(formats: &'static [Format], head: &[u8], memory: u64) -> Result<Box<dyn Stream>, ReadError> {
+    let Some(format) = format::recognise(formats, &head[..head.len().min(Head::LOOK)]) else {
+        // Its reader says what was expected.
+        return Ok(Box::<chrome::Document>::default());
+    };
+    Ok(match format.read {
+        format::Read::Stream(stream) => stream(),
+        format::Read::File(read) => Box::new(Spooled::new(read, memory)?),
+        format::Read::Not(instead) => return Err(ReadError::NotRead { title: format.title, instead }),
+    })
 }
 
 impl Pour for Reader {
     type Error = ReadError;
 
     fn feed(&mut self, buffer: &[u8], from: usize, to: usize, last: bool) -> Result<usize, ReadError> {
-        if let Reader::NothingSeen = self {
-            *self = if memory_timeline::is_one(&buffer[from..to]) {
-                Reader::MemoryTimeline(memory_timeline::Reader::default())
-            } else {
-                Reader::Trace(Box::default())
-            };
-        }
-        match self {
-            Reader::Trace(document) => document.feed(buffer, from, to, last),
-            Reader::MemoryTimeline(timeline) => {
-                timeline.feed(&buffer[from..to]);
-                Ok(to)
-            }
-            Reader::NothingSeen => Ok(from),
-        }
-    }
-}
-
-impl Reader {
-    fn finish(self, poured: &Poured) -> Result<Parsed, ReadError> {
-        let broken = poured.broken.as_ref();
-        match self {
-            Reader::NothingSeen => Document::default().finish(poured.left, broken),
-            Reader::Trace(document) => document.finish(poured.left, broken),
-            Reader::MemoryTimeline(timeline) => {
-                let trace = timeline.finish(poured.text_bytes, broken.map(|broken| broken.why.as_str()))?;
-                Ok(Parsed { trace, format: memory_timeline::FORMAT })
-            }
-        }
-    }
-}
-
-/// Takes text in as it comes.
-pub(crate) trait Pour {
-    type Error: From<io::Error>;
-
-    /// Takes in what is whole of the text in `buffer[from..to]`, which is followed by [`chrome::PADDING`] zero
-    /// bytes. Answers where the unfinished rest begins. `last` says that no more text will come.
-    fn feed(&mut self, buffer: &[u8], from: usize, to: usize, last: bool) -> Result<usize, Self::Error>;
-}
-
-/// How a text ended.
-pub(crate) struct Poured {
-    compression: Compression,
-    text_bytes: u64,
-    /// Bytes at the end that were part of something unfinished.
-    left: usize,
-    /// Why the text broke off, if it did.
-    broken: Option<Broken>,
-}
-
-/// Why a text could not be read to its end.
-#[derive(Debug)]
-pub(crate) struct Broken {
-    pub(crate) why: String,
-    /// It is not merely cut off: what came before may be wrong, too.
-    pub(crate) is_corrupt: bool,
-}
-
-impl Broken {
-    fn new(error: &io::Error) -> Broken {
-        use io::ErrorKind::{InvalidData, InvalidInput};
-        let why = error.to_string();
-        let is_corrupt = matches!(error.kind(), InvalidData | InvalidInput) || why.contains("checksum");
-        Broken { why, is_corrupt }
-    }
-}
-
-/// Decompresses a text and feeds it chunk by chunk.
-pub(crate) fn pour<P: Pour>(
-    input: impl Read + Send,
-    options: ReadOptions,
-    into: &mut P,
-) -> Result<Poured, P::Error> {
-    let compressed = Compressed::new(input)?;
-    let compression = compressed.compression;
-    let poured = if options.pipelined && compression != Compression::None {
-        std::thread::scope(|scope| {
-            pour_chunks(&mut Pipelined::spawn(scope, || compressed.open(), options.chunk_bytes), into)
-        })?
-    } else {
-        let source = Source::new(compressed.open()?);
-        pour_chunks(&mut Inline { source, chunk_bytes: options.chunk_bytes }, into)?
-    };
-    Ok(Poured { compression, ..poured })
-}
-
-fn pour_chunks<P: Pour>(chunks: &mut dyn Chunks, into: &mut P) -> Result<Poured, P::Error> {
-    let mut text_bytes = 0;
-    let mut used: Option<Chunk> = None;
-    let mut unfinished = Unfinished::default();
-    loop {
-        let (mut chunk, broken) = match chunks.next(used.take()) {
-            Ok(chunk) => (chunk, None),
-            Err(error) if text_bytes == 0 => return Err(error.into()),
-            Err(error) => (Chunk::default(), Some(Broken::new(&error))),
+        let stream = match &mut self.stream {
+            Some(stream) => stream,
+            // What tells a format may come a little further on.
+            None if to - from < Head::LOOK && !last => return Ok(from),
+            none => none.insert(begin(self.formats, &buffer[from..to], self.memory)?),
         };
-        let last = chunk.is_empty();
-        text_bytes += chunk.text().len() as u64;
-        if !unfinished.joins(&mut chunk, last) {
-            used = Some(chunk);
-            continue;
+        let whole_to = stream.feed(buffer, from, to, last)?;
+        match stream.taken() {
+            (bytes, events) if bytes > self.memory => Err(ReadError::TooLarge { limit: self.memory, events }),
+            _ => Ok(whole_to),
         }
-        let whole_to = into.feed(&chunk.buffer, chunk.start, chunk.end, last)?;
-        if last {
-            let left = chunk.end - whole_to;
-            return Ok(Poured { compression: Compression::None, text_bytes, left, broken });
-        }
-        unfinished.keep(&chunk, whole_to);
-        used = Some(chunk);
     }
 }

@@ -5,12 +5,12 @@
 //!
 //! The action says how a change came about and adds nothing to the sums, so it is not kept.
 
-use gpuscope_trace::{Code, MemoryCategory, MemoryChange, MemoryTimeline, Ns, Quality, Trace};
+use gpuscope_trace::{Code, MemoryCategory, MemoryChange, MemoryTimeline, Ns, Payload, Quality, Trace};
 
-use crate::ReadError;
+use crate::{Parsed, Poured, ReadError, Stream};
 
 /// What such files are called as inputs.
-pub const FORMAT: &str = "memory_timeline";
+pub(crate) const FORMAT: &str = "memory_timeline";
 
 const CATEGORIES: usize = MemoryCategory::ALL.len();
 
@@ -72,8 +72,24 @@ impl Default for Reader {
     }
 }
 
+impl Stream for Reader {
+    fn feed(&mut self, buffer: &[u8], from: usize, to: usize, _last: bool) -> Result<usize, ReadError> {
+        self.take(&buffer[from..to]);
+        Ok(to)
+    }
+
+    fn taken(&self) -> (u64, u64) {
+        ((self.timeline.changes.capacity() * size_of::<MemoryChange>()) as u64, self.entries)
+    }
+
+    fn finish(self: Box<Self>, poured: &Poured) -> Result<Parsed, ReadError> {
+        let broken = poured.broken.as_ref().map(|broken| broken.why.as_str());
+        Ok(Parsed { traces: vec![self.into_trace(poured.text_bytes, broken)?], format: FORMAT })
+    }
+}
+
 impl Reader {
-    pub(crate) fn feed(&mut self, text: &[u8]) {
+    fn take(&mut self, text: &[u8]) {
         for byte in text {
             match byte {
                 b'-' | b'+' | b'.' | b'e' | b'E' | b'0'..=b'9' if self.number.len() < LONGEST_NUMBER => {
@@ -172,7 +188,7 @@ impl Reader {
     }
 
     /// What was read, when all text has been fed; `broken` says why the text itself broke off, if it did.
-    pub(crate) fn finish(mut self, text_bytes: u64, broken: Option<&str>) -> Result<Trace, ReadError> {
+    fn into_trace(mut self, text_bytes: u64, broken: Option<&str>) -> Result<Trace, ReadError> {
         if let Form::Unknown(Some(only)) = &mut self.form {
             let only = std::mem::take(only);
             self.raw_entry(only);
@@ -200,7 +216,7 @@ impl Reader {
             quality.push(Quality::new(Code::MalformedEvents, self.damaged, message));
         }
         Ok(Trace {
-            memory_timeline: Some(self.timeline),
+            payload: Some(Payload::MemoryTimeline(self.timeline)),
             elements: self.entries,
             quality,
             ..Trace::default()
@@ -225,9 +241,9 @@ mod tests {
     fn try_read(text: &str, cut: usize) -> Result<Trace, ReadError> {
         let mut reader = Reader::default();
         for piece in text.as_bytes().chunks(cut) {
-            reader.feed(piece);
+            reader.take(piece);
         }
-        reader.finish(text.len() as u64, None)
+        reader.into_trace(text.len() as u64, None)
     }
 
     fn read(text: &str, cut: usize) -> Trace {
@@ -235,7 +251,7 @@ mod tests {
     }
 
     fn changes(trace: &Trace) -> Vec<(i64, i64, &'static str)> {
-        let timeline = trace.memory_timeline.as_ref().unwrap();
+        let Some(Payload::MemoryTimeline(timeline)) = &trace.payload else { panic!("{:?}", trace.payload) };
         timeline.changes.iter().map(|c| (c.time.0, c.bytes, c.category.label())).collect()
     }
 

@@ -16,12 +16,13 @@ mod output_code;
 mod process;
 mod reader;
 
-use std::io::{BufRead, BufReader, Read};
+use std::io::Read;
 
 use gpuscope_trace::compile_log::CompileLog;
+use gpuscope_trace::metadata::Distributed;
+use gpuscope_trace::{Payload, Trace};
 
-use crate::ReadError;
-use crate::decompress::Compressed;
+use crate::{Parsed, Poured, ReadError, ReadOptions, Stream, pour};
 use line::Line;
 use reader::Reader;
 
@@ -29,7 +30,7 @@ use reader::Reader;
 pub const FORMAT: &str = "torch_trace";
 
 /// What is longer is no line of a log: the rest of it is passed over.
-const LONGEST_LINE: u64 = 64 << 20;
+const LONGEST_LINE: usize = 64 << 20;
 
 /// Whether a text begins like one; other output may come first.
 pub fn is_one(head: &[u8]) -> bool {
@@ -37,23 +38,54 @@ pub fn is_one(head: &[u8]) -> bool {
 }
 
 /// Reads one file, plain or compressed: the logs of the processes that wrote to it, by rank.
-pub fn read(input: impl Read) -> Result<Vec<CompileLog>, ReadError> {
-    let mut text = BufReader::with_capacity(256 << 10, Compressed::new(input)?.open()?);
-    let mut reader = Reader::default();
-    let mut buffer = Vec::new();
-    let broken = loop {
-        buffer.clear();
-        match text.by_ref().take(LONGEST_LINE).read_until(b'\n', &mut buffer) {
-            Ok(0) => break None,
-            Ok(_) => {
-                let is_whole = buffer.last() == Some(&b'\n');
-                reader.line(buffer.strip_suffix(b"\n").unwrap_or(&buffer), is_whole);
+pub fn read(input: impl Read + Send) -> Result<Vec<CompileLog>, ReadError> {
+    let mut lines = Lines::default();
+    let poured = pour(input, ReadOptions::default(), &mut lines)?;
+    lines.reader.finish(poured.broken.map(|broken| broken.why))
+}
+
+/// Takes a log in as its text comes.
+#[derive(Debug, Default)]
+pub struct Lines {
+    reader: Reader,
+}
+
+impl Stream for Lines {
+    fn feed(&mut self, buffer: &[u8], from: usize, to: usize, last: bool) -> Result<usize, ReadError> {
+        let mut at = from;
+        while at < to {
+            let rest = &buffer[at..to];
+            match memchr::memchr(b'\n', rest) {
+                Some(end) => {
+                    self.reader.line(&rest[..end], true);
+                    at += end + 1;
+                }
+                None if last || rest.len() >= LONGEST_LINE => {
+                    self.reader.line(rest, false);
+                    at = to;
+                }
+                None => break,
             }
-            Err(error) if reader.has_read() => break Some(error.to_string()),
-            Err(error) => return Err(error.into()),
         }
-    };
-    reader.finish(broken)
+        Ok(at)
+    }
+
+    fn taken(&self) -> (u64, u64) {
+        (self.reader.text_bytes(), self.reader.records())
+    }
+
+    fn finish(self: Box<Self>, poured: &Poured) -> Result<Parsed, ReadError> {
+        let logs = self.reader.finish(poured.broken.as_ref().map(|broken| broken.why.clone()))?;
+        let trace = |mut log: CompileLog| {
+            let mut trace = Trace { elements: log.records, ..Trace::default() };
+            trace.quality = std::mem::take(&mut log.quality);
+            let rank = log.rank.map(|rank| Distributed { rank: Some(rank.into()), ..Distributed::default() });
+            trace.metadata.distributed = rank;
+            trace.payload = Some(Payload::CompileLog(log));
+            trace
+        };
+        Ok(Parsed { traces: logs.into_iter().map(trace).collect(), format: FORMAT })
+    }
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@ use std::io::{self, Read, Write};
 use std::sync::Arc;
 
 use flate2::read::MultiGzDecoder;
+use gpuscope_formats::Compression;
 
 use crate::error::Error;
-use crate::source::{Archive, Content, Head, Source, Stored, Wrapping, Zip};
+use crate::source::{Archive, Content, Head, Source, Stored, Zip};
 
 /// What an archive holds: its members in their order, and what kept it from being read to its end.
 #[derive(Debug, Default)]
@@ -20,7 +21,7 @@ pub(crate) fn members(path: &str, stored: &Stored, head: Head) -> Members {
     let mut sources = Vec::new();
     let result = match head.archive {
         Some(Archive::Zip) => zip_members(path, stored, &mut sources),
-        Some(Archive::Tar) => tar_members(path, stored, head.wrapping, &mut sources),
+        Some(Archive::Tar) => tar_members(path, stored, head.compression, &mut sources),
         None => Ok(()),
     };
     let damage = result.err().map(|Damage { at, unpacked, error }| {
@@ -55,13 +56,13 @@ impl From<io::Error> for Damage {
 fn tar_members(
     path: &str,
     stored: &Stored,
-    wrapping: Wrapping,
+    compression: Compression,
     sources: &mut Vec<Source>,
 ) -> Result<(), Damage> {
-    let (plain, unpacked) = match wrapping {
-        Wrapping::Plain => (stored.clone(), Ok(())),
-        Wrapping::Gzip => spool(MultiGzDecoder::new(stored.open()?))?,
-        Wrapping::Zstd => spool(zstd::Decoder::new(stored.open()?)?)?,
+    let (plain, unpacked) = match compression {
+        Compression::None => (stored.clone(), Ok(())),
+        Compression::Gzip => spool(MultiGzDecoder::new(stored.open()?))?,
+        Compression::Zstd => spool(zstd::Decoder::new(stored.open()?)?)?,
     };
     let length = plain.bytes()?;
     let mut archive = tar::Archive::new(plain.open()?);
@@ -90,7 +91,7 @@ fn tar_members(
         Ok(())
     })();
     // Where unpacking failed is where the archive is damaged; the list only shows it.
-    let is_packed = wrapping != Wrapping::Plain;
+    let is_packed = compression != Compression::None;
     unpacked
         .map_err(|error| Damage { at: length, unpacked: is_packed, error })
         .and(listed.map_err(|error| Damage { at: whole_to, unpacked: is_packed, error }))

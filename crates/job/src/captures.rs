@@ -68,6 +68,24 @@ pub(crate) fn split(clues: &[Clue]) -> Vec<Capture> {
     captures.iter().map(|joined| Capture { name: name(joined), members: joined.members() }).collect()
 }
 
+/// The captures as far as names and beginnings tell, if they tell for sure: nothing has to be read to choose among them.
+/// None where a trace may be of any of them, or where only its end tells.
+pub(crate) fn split_unread(clues: &[Clue]) -> Option<Vec<Capture>> {
+    let found: Vec<&Clue> = clues.iter().filter(|clue| clue.discovered).collect();
+    let all_have = |is: fn(&Clue) -> bool| found.iter().all(|clue| is(clue));
+    let is_ordered =
+        all_have(|clue| clue.stamp.is_some()) || all_have(|clue| clue.stamp.is_none() && clue.span.is_some());
+    // Folders in different places are told apart by when their recordings end.
+    let places: HashSet<&str> = found.iter().map(|clue| parent(&clue.folder)).collect();
+    let mut twice = HashSet::new();
+    let clash = found.iter().any(|clue| !twice.insert((&clue.folder, clue.rank)) && clue.stamp.is_none());
+    if !is_ordered || places.len() > 1 || clash {
+        return None;
+    }
+    let captures = split(clues);
+    (captures.len() > 1).then_some(captures)
+}
+
 /// The capture to look at: the newest, or the one the user picks by number (1 is the newest) or by path.
 pub(crate) fn pick(captures: &[Capture], clues: &[Clue], wanted: Option<&str>) -> Result<usize, Error> {
     let Some(wanted) = wanted else { return Ok(0) };
@@ -218,6 +236,25 @@ mod tests {
 
     fn names(clues: &[Clue]) -> Vec<(String, Vec<usize>)> {
         split(clues).into_iter().map(|capture| (capture.name, capture.members)).collect()
+    }
+
+    #[test]
+    fn captures_are_known_before_they_are_read_only_for_sure() {
+        let handler = |name: &str| clue(&format!("t/host_1.{name}.pt.trace.json"), 0);
+        let by_name = split_unread(&[handler("1700000000000"), handler("1700000060000")]).unwrap();
+        assert_eq!(by_name[0].members, [1], "the newest first");
+        let by_time = split_unread(&[at("t/b/r0", 0, 9_000), at("t/a/r0", 0, 20_000)]).unwrap();
+        assert_eq!(by_time[0].members, [1]);
+        let unsure = [
+            vec![clue("t/a/r0", 0), clue("t/b/r0", 0)],
+            vec![at("t/one.json", 0, 9_000), at("t/two.json", 0, 20_000)],
+            vec![at("t/a/r0", 0, 9_000), at("u/b/r0", 0, 20_000)],
+            vec![handler("1700000000000"), at("t/a/r0", 0, 20_000)],
+            vec![at("t/a/r0", 0, 9_000), at("t/b/r1", 1, 9_000)],
+        ];
+        for clues in unsure {
+            assert_eq!(split_unread(&clues), None, "{clues:?}");
+        }
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 
 use gpuscope_formats::ReadError;
+use gpuscope_trace::Holds;
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -16,8 +17,19 @@ pub enum Error {
     #[error("{path}: {source}")]
     TooLarge { path: String, source: ReadError },
 
+    /// A format that is known and not read.
+    #[error("{path}: this is {title}; {instead}")]
+    NotRead { path: String, title: &'static str, instead: String },
+
+    #[error("{path}: {source}")]
+    Damaged { path: String, source: ReadError },
+
     #[error("{path}: {source}")]
     NotALog { path: String, source: ReadError },
+
+    /// Nothing that the question is about.
+    #[error("{path}: expected {}, found {title}", wanted(.reads))]
+    OtherContents { path: String, title: &'static str, holds: Holds, reads: &'static [Holds] },
 
     #[error("{path}: expected {expected}")]
     Archive { path: String, expected: String },
@@ -80,6 +92,11 @@ impl Error {
             ReadError::Io(source) => Error::io(path, source),
             source @ ReadError::NotATrace { .. } => Error::NotATrace { path: path.to_owned(), source },
             source @ ReadError::TooLarge { .. } => Error::TooLarge { path: path.to_owned(), source },
+            ReadError::NotRead { title, instead } => {
+                let instead = instead.replace("FILE", path);
+                Error::NotRead { path: path.to_owned(), title, instead }
+            }
+            source @ ReadError::Damaged { .. } => Error::Damaged { path: path.to_owned(), source },
             source @ ReadError::NotALog => Error::NotALog { path: path.to_owned(), source },
         }
     }
@@ -110,6 +127,8 @@ impl Error {
             | Error::NoSuchStep { .. }
             | Error::NoSuchCapture { .. }
             | Error::Unwritable { .. }
+            | Error::NotRead { .. }
+            | Error::Damaged { .. }
             | Error::Stopped => None,
             Error::Clash(_) => Some("give another name"),
             Error::TooLarge { .. } => Some(
@@ -118,12 +137,21 @@ impl Error {
             Error::AmongInputs { .. } => Some("give a folder of its own: -o converted/"),
             Error::SeveralRanks { .. } => Some("give a folder (-o converted/), or one rank (--rank 0)"),
             Error::NotATrace { .. } | Error::Archive { .. } => Some(
-                "gpuscope reads what torch.profiler's export_chrome_trace or tensorboard_trace_handler wrote, \
-                 plain, gzip or zstd",
+                "gpuscope reads traces of the PyTorch profiler and JAX (JSON), exports of Nsight Systems (SQLite) and \
+                 pages of Nsight Compute (CSV), plain, gzip or zstd",
             ),
-            Error::NotALog { .. } | Error::NoLogs { .. } => {
+            Error::NotALog { .. }
+            | Error::NoLogs { .. }
+            | Error::OtherContents { reads: [Holds::CompileLog], .. } => {
                 Some("torch writes such logs into a folder: TORCH_TRACE=logs python train.py")
             }
+            Error::OtherContents { holds, .. } => Some(match holds {
+                Holds::Events => "`gpuscope analyze` reads it",
+                Holds::MemoryTimeline => "`gpuscope memory` reads it",
+                Holds::CompileLog => "`gpuscope compile` reads it",
+                Holds::Metrics => "`gpuscope counters` reads it",
+                Holds::KernelSums => "`gpuscope kernels` reads it",
+            }),
             Error::NoTraces { .. } | Error::NoMatch { .. } | Error::Pattern { .. } | Error::Device { .. } => {
                 Some("give a trace, a folder of traces (one per rank), or `-` for standard input")
             }
@@ -131,6 +159,18 @@ impl Error {
             Error::RankRegex { .. } => Some("the first group is the rank: --rank-regex 'worker(\\d+)'"),
         }
     }
+}
+
+/// `a trace or a memory timeline`
+fn wanted(reads: &[Holds]) -> String {
+    let name = |holds: &Holds| match holds {
+        Holds::Events => "a trace",
+        Holds::MemoryTimeline => "a memory timeline",
+        Holds::CompileLog => "a log of torch.compile",
+        Holds::Metrics => "metrics of Nsight Compute",
+        Holds::KernelSums => "statistics of nsys",
+    };
+    reads.iter().map(name).collect::<Vec<_>>().join(" or ")
 }
 
 /// The words of an I/O error without the number of the system's code.

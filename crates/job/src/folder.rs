@@ -9,9 +9,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use gpuscope_formats::format::Read;
+use gpuscope_trace::Holds;
+
 use crate::inputs;
 use crate::natural;
-use crate::peek;
 use crate::ranks;
 use crate::source::Source;
 
@@ -178,33 +180,28 @@ fn stem(path: &Path) -> String {
 /// None if it is nothing of ours.
 fn look_into(path: &Path) -> Option<Seen> {
     let members = inputs::from_file(path, true, |_| true).ok()?;
-    let source = match members.sources.as_slice() {
-        [only] if Path::new(&only.path) == path => only,
-        members => {
-            let is_trace = |source: &Source| source.head.json && !source.head.answer;
-            return members.iter().any(is_trace).then_some(Seen { sort: Sort::Traces, rank: None });
-        }
-    };
-    if source.head.compile_log {
-        return Some(Seen { sort: Sort::CompileLogs, rank: None });
+    match members.sources.as_slice() {
+        [only] if Path::new(&only.path) == path => seen(only),
+        members => members
+            .iter()
+            .filter_map(seen)
+            .find(|seen| seen.sort == Sort::Traces)
+            .map(|_| Seen { sort: Sort::Traces, rank: None }),
     }
-    if !source.head.json || source.head.answer {
-        return None;
-    }
-    let beginning = peek::beginning_of(source)?;
-    let has = |word: &[u8]| beginning.windows(word.len()).any(|window| window == word);
-    if TRACES.iter().any(|word| has(word)) {
-        return Some(Seen { sort: Sort::Traces, rank: peek::rank(source) });
-    }
-    if has(b"\"benchmarks\"") && has(b"\"metadata\"") {
-        return Some(Seen { sort: Sort::Benchmarks, rank: None });
-    }
-    // A bare list of events, or one of torch's memory timelines.
-    beginning.trim_ascii_start().starts_with(b"[").then_some(Seen { sort: Sort::Traces, rank: None })
 }
 
-/// What the beginning of a trace holds.
-const TRACES: [&[u8]; 4] = [b"\"traceEvents\"", b"\"schemaVersion\"", b"\"deviceProperties\"", b"\"ph\""];
+fn seen(source: &Source) -> Option<Seen> {
+    let head = &source.head;
+    if head.benchmarks {
+        return Some(Seen { sort: Sort::Benchmarks, rank: None });
+    }
+    let is_readable = head.format.is_some_and(|format| !matches!(format.read, Read::Not(_)));
+    if !is_readable || !head.is_certain || head.answer {
+        return None;
+    }
+    let sort = if source.holds() == Holds::CompileLog { Sort::CompileLogs } else { Sort::Traces };
+    Some(Seen { sort, rank: head.rank })
+}
 
 #[cfg(test)]
 mod tests {

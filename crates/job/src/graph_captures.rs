@@ -50,7 +50,7 @@ fn name(path: &Path) -> String {
     path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }
 
-fn speaks_of_capture(path: &Path) -> bool {
+pub(crate) fn speaks_of_capture(path: &Path) -> bool {
     name(path).contains("capture")
 }
 

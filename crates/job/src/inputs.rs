@@ -97,10 +97,11 @@ impl Found {
     fn add_discovered(&mut self, place: &str, files: Vec<PathBuf>, wanted: Wanted) {
         let before = self.sources.len() + self.failures.len();
         let count = files.len();
-        for path in distinct(files) {
-            match from_file(&path, true, wanted) {
+        let files = distinct(files);
+        for path in &files {
+            match from_file(path, true, wanted) {
                 Ok(mut members) => {
-                    members.sources.retain(wanted);
+                    members.sources.retain(|source| wanted(source) && !is_exported(source, &files));
                     self.add(Ok(members));
                 }
                 // An archive of something else is no business of ours.
@@ -172,7 +173,7 @@ fn sources_of(path: &str, stored: Stored, discovered: bool, wanted: Wanted) -> R
         };
     }
     let bytes = stored.bytes().map_err(fail)?;
-    let container = head.wrapping.name();
+    let container = head.compression.name();
     let path = path.to_owned();
     let source = Source { path, content: Content::Whole(stored), bytes, head, container, discovered };
     Ok(Members { sources: vec![source], damage: None })
@@ -194,7 +195,13 @@ fn distinct(files: Vec<PathBuf>) -> Vec<PathBuf> {
 
 /// Files beside the traces (scripts, logs, notes, answers of ours) are passed over by their first bytes and their name.
 fn worth_reading(source: &Source) -> bool {
-    (source.looks_like_trace() || source.head.json) && !source.head.answer
+    (source.looks_like_trace() || source.head.format.is_some()) && !source.head.answer
+}
+
+/// What was exported of it lies beside it.
+fn is_exported(source: &Source, files: &[PathBuf]) -> bool {
+    let ending = source.head.format.and_then(|format| format.exported_as);
+    ending.is_some_and(|ending| files.contains(&Path::new(&source.path).with_extension(ending)))
 }
 
 pub(crate) fn no_traces(path: &str, files: usize) -> Error {

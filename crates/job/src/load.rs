@@ -5,12 +5,12 @@ use std::io::{self, Read};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gpuscope_formats::{Loaded, ReadError, ReadOptions};
+use gpuscope_formats::{Compression, Loaded, ReadError, ReadOptions, read_file};
 
 use crate::budget::Budget;
 use crate::error::Error;
 use crate::kept::{Kept, Prepared};
-use crate::source::{Source, Wrapping};
+use crate::source::Source;
 
 /// Called with the bytes read so far and in all, from any thread, many times.
 pub trait Progress: Send + Sync {
@@ -106,18 +106,26 @@ fn read(source: &Source, options: ReadOptions, counter: &Counter<'_>) -> Result<
     let fail = |error: ReadError| {
         if counter.reading.stopped() { Error::Stopped } else { Error::read(&source.path, error) }
     };
+    if let (Some(path), Some(format)) = (source.plain_file(), source.head.format) {
+        let goes_on = || !counter.reading.stopped();
+        if let Some(loaded) = read_file(path, format, &goes_on, options) {
+            counter.count(source.bytes);
+            return loaded.map_err(fail);
+        }
+    }
     source
         .with_reader(|input| gpuscope_formats::read(Counted { input, counter }, options))
         .map_err(|error| Error::io(&source.path, error))?
         .map_err(fail)
 }
 
-/// What a trace is expected to take in memory: about half of its text, which gzip and zstd shrink by ten or more.
+/// What a trace is expected to take in memory: a part of its text, which gzip and zstd shrink by ten or more.
 fn memory_of(source: &Source) -> u64 {
-    match source.head.wrapping {
-        Wrapping::Plain => source.bytes / 2,
-        Wrapping::Gzip | Wrapping::Zstd => source.bytes.saturating_mul(8),
-    }
+    let text = match source.head.compression {
+        Compression::None => source.bytes,
+        Compression::Gzip | Compression::Zstd => source.bytes.saturating_mul(16),
+    };
+    (text as f64 * source.head.format.map_or(0.5, |format| format.memory_factor)) as u64
 }
 
 /// Bytes read over all sources.
@@ -125,6 +133,15 @@ struct Counter<'p> {
     done: AtomicU64,
     total: u64,
     reading: &'p Reading<'p>,
+}
+
+impl Counter<'_> {
+    fn count(&self, bytes: u64) {
+        if let Some(progress) = self.reading.progress {
+            let done = self.done.fetch_add(bytes, Ordering::Relaxed) + bytes;
+            progress.read(done, self.total);
+        }
+    }
 }
 
 struct Counted<'c> {
@@ -138,10 +155,7 @@ impl Read for Counted<'_> {
             return Err(io::Error::other("stopped"));
         }
         let bytes = self.input.read(buffer)?;
-        if let Some(progress) = self.counter.reading.progress {
-            let done = self.counter.done.fetch_add(bytes as u64, Ordering::Relaxed) + bytes as u64;
-            progress.read(done, self.counter.total);
-        }
+        self.counter.count(bytes as u64);
         Ok(bytes)
     }
 }

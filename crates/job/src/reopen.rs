@@ -4,7 +4,6 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use crate::error::Error;
-use crate::peek;
 use crate::run::{InputInfo, Run};
 
 impl Run {
@@ -18,10 +17,11 @@ impl Run {
     /// If all the input there is is one file: what is known of it without reading it. Its events are not counted.
     pub(crate) fn lone_input(&self) -> Option<InputInfo> {
         let [source] = &*self.sources else { return None };
+        let format = source.head.format.filter(|format| format.is_rewritable)?;
         Some(InputInfo {
             path: source.path.clone(),
-            format: "kineto",
-            rank: peek::rank(source).or(self.named[0]).unwrap_or(0),
+            format: format.name,
+            rank: source.head.rank.or(self.named[0]).unwrap_or(0),
             events: 0,
             bytes: source.bytes,
             world_size: None,

@@ -9,19 +9,19 @@ use std::sync::{Arc, OnceLock};
 
 use gpuscope_analysis::inference::GraphCapture;
 use gpuscope_analysis::{Question, quality};
-use gpuscope_formats::{Loaded, MEMORY_TIMELINE};
+use gpuscope_formats::Loaded;
 use gpuscope_trace::{
-    Code, Criteria, Index, KindRules, Quality, Selection, Severity, StepMarker, Trace, View,
+    Code, Criteria, Holds, Index, KindRules, Quality, Selection, Severity, StepMarker, Trace, View,
 };
 use serde::Serialize;
 
 use crate::budget;
 use crate::captures::{self, Capture, Clue};
 use crate::error::Error;
+use crate::graph_captures::speaks_of_capture;
 use crate::inputs;
 use crate::kept::{Kept, Part, Prepared};
 use crate::load::{self, Progress, Reading};
-use crate::peek;
 use crate::ranks;
 use crate::source::{self, Source};
 use crate::unselected;
@@ -111,6 +111,8 @@ struct Rank {
     clue: Clue,
     quality: Vec<Quality>,
     has_gpu_work: bool,
+    /// It is what tells of its rank, and no memory timeline or the like beside that.
+    is_whole: bool,
     /// It records how graphs were captured, not what they do.
     is_graph_capture: bool,
     /// The numbers of its steps, if some of them are wanted.
@@ -184,7 +186,7 @@ impl Run {
 
     /// Puts a question to every rank and merges the answers.
     pub fn ask<Q: Question>(&self, question: &Q) -> Result<Outcome<Q::Answer>, Error> {
-        let locals = self.each(|rank, view| question.local(rank, view))?;
+        let locals = self.each_of(question.reads(), |rank, view| question.local(rank, view))?;
         let mut outcome = locals.map(|locals| question.merge(locals));
         // First what is about the question.
         outcome.quality.splice(0..0, question.quality(&outcome.answer));
@@ -197,23 +199,46 @@ impl Run {
         &self,
         local: impl Fn(u32, View<'_>) -> L + Sync,
     ) -> Result<Outcome<Vec<L>>, Error> {
-        let found = self.contributed(&|rank, view| Box::new(local(rank, view)))?;
+        self.each_of(&[Holds::Events], local)
+    }
+
+    /// The same for files that hold one of these.
+    fn each_of<L: Send + 'static>(
+        &self,
+        reads: &'static [Holds],
+        local: impl Fn(u32, View<'_>) -> L + Sync,
+    ) -> Result<Outcome<Vec<L>>, Error> {
+        let found = self.contributed(reads, &|rank, view| Box::new(local(rank, view)))?;
         let own = |part: Local| *part.downcast().expect("it was made above");
         Ok(found.map(|parts| parts.into_iter().map(own).collect()))
     }
 
     /// What every rank contributes, in order of the ranks.
-    fn contributed(&self, contribute: Contribute<'_>) -> Result<Outcome<Vec<Local>>, Error> {
+    fn contributed(
+        &self,
+        reads: &'static [Holds],
+        contribute: Contribute<'_>,
+    ) -> Result<Outcome<Vec<Local>>, Error> {
         let options = &self.options;
-        let (wanted, peeked) = self.sources_of_rank()?;
+        let fitting = self.fitting(reads)?;
+        let chosen = self.capture_unread(&fitting)?;
+        let candidates = chosen.as_ref().map_or(&fitting, |(sources, _)| sources);
+        let (wanted, peeked) = self.sources_of_rank(candidates)?;
         let (found, failures) = self.read(&wanted, |i, read| self.ranks(i, read, contribute))?;
         let mut notes: Vec<Quality> = unreadable(&failures).collect();
+        notes.extend(self.others(&fitting, reads));
         let found = if options.keep_graph_captures || options.select_capture.is_some() {
             found
         } else {
             without_graph_captures(found, &mut notes)
         };
-        let found = select_capture(found, options.select_capture.as_deref(), &mut notes)?;
+        let found = match chosen {
+            Some((_, note)) => {
+                notes.push(note);
+                found
+            }
+            None => select_capture(found, options.select_capture.as_deref(), &mut notes)?,
+        };
         notes.extend(across_ranks(&found, peeked));
         let found = select_rank(found, options.rank)?;
         if let Some(wanted) = options.criteria.steps {
@@ -225,7 +250,8 @@ impl Run {
     /// Reads what is not in memory yet and ties GPU work to its launches, for questions to come: a run that is
     /// [`Run::keeping`] has it then.
     pub fn load(&self) -> Result<(), Error> {
-        let (wanted, _) = self.sources_of_rank()?;
+        let fitting = self.fitting(Holds::ALL)?;
+        let (wanted, _) = self.sources_of_rank(&fitting)?;
         let tie = |part: &Part| {
             part.index.gpu(&part.trace);
             part.index.launches(&part.trace);
@@ -257,7 +283,8 @@ impl Run {
                 Ok(parts) => found.extend(parts),
                 Err(Error::Stopped) => return Err(Error::Stopped),
                 // A file of another kind that lies beside the traces and does not claim to be one.
-                Err(Error::NotATrace { .. }) if source.discovered && !source.looks_like_trace() => {}
+                Err(Error::NotATrace { .. } | Error::NotRead { .. })
+                    if source.discovered && !source.looks_like_trace() => {}
                 Err(error) => failures.push(Arc::new(error)),
             }
         }
@@ -271,31 +298,76 @@ impl Run {
     /// The sources to read, and all ranks that are there if known without reading. For one rank of many, files
     /// that say at their beginning that they are of another are passed over; only where every file does, and no
     /// rank occurs twice, as captures can be told apart only by what is in them.
-    fn sources_of_rank(&self) -> Result<(Vec<usize>, BTreeSet<u32>), Error> {
-        let all = || (0..self.sources.len()).collect::<Vec<_>>();
-        let Some(wanted) = self.options.rank.filter(|_| self.sources.len() > 1) else {
-            return Ok((all(), BTreeSet::new()));
-        };
-        let Some(ranks) = self.sources.iter().map(peek::rank).collect::<Option<Vec<u32>>>() else {
-            return Ok((all(), BTreeSet::new()));
-        };
+    fn sources_of_rank(&self, fitting: &[usize]) -> Result<(Vec<usize>, BTreeSet<u32>), Error> {
+        let all = || Ok((fitting.to_vec(), BTreeSet::new()));
+        let Some(wanted) = self.options.rank.filter(|_| fitting.len() > 1) else { return all() };
+        let said = fitting.iter().map(|i| self.sources[*i].head.rank);
+        let Some(ranks) = said.collect::<Option<Vec<u32>>>() else { return all() };
         let distinct: BTreeSet<u32> = ranks.iter().copied().collect();
         if distinct.len() < ranks.len() {
-            return Ok((all(), BTreeSet::new()));
+            return all();
         }
         match ranks.iter().position(|rank| *rank == wanted) {
-            Some(i) => Ok((vec![i], distinct)),
+            Some(i) => Ok((vec![fitting[i]], distinct)),
             None => Err(Error::NoSuchRank { wanted, present: listed(&distinct) }),
         }
     }
 
-    /// The ranks of one file: nearly always one, several if the file was merged from several.
-    fn prepared(&self, loaded: Loaded) -> Prepared {
-        let Loaded { trace, format, .. } = loaded;
-        let traces = match trace.into_ranks() {
-            Err(whole) => vec![*whole],
-            Ok(parts) => parts.into_iter().map(|(_, part)| part).collect(),
+    /// The sources that hold what a question is about.
+    fn fitting(&self, reads: &'static [Holds]) -> Result<Vec<usize>, Error> {
+        let fits = |i: &usize| reads.contains(&self.sources[*i].holds());
+        let fitting: Vec<usize> = (0..self.sources.len()).filter(fits).collect();
+        match self.sources.iter().find_map(|source| Some((source, source.head.format?))) {
+            Some((source, format)) if fitting.is_empty() => {
+                let (path, title) = (source.path.clone(), format.title);
+                Err(Error::OtherContents { path, title, holds: source.holds(), reads })
+            }
+            _ => Ok(fitting),
+        }
+    }
+
+    /// The sources of the wanted one of several captures, where names and beginnings tell which are of it: twenty captures
+    /// then cost what one does.
+    fn capture_unread(&self, fitting: &[usize]) -> Result<Option<(Vec<usize>, Quality)>, Error> {
+        let clue = |i: &usize| {
+            let source = &self.sources[*i];
+            let rank = source.head.rank.or(self.named[*i])?;
+            // Recordings of the capture of graphs lie beside others, and are known by what is in them.
+            let is_plain = source.holds() == Holds::Events && !speaks_of_capture(Path::new(&source.path));
+            is_plain.then(|| Clue {
+                rank,
+                path: source.path.clone(),
+                folder: source.folder().to_owned(),
+                stamp: captures::stamp(source.base_name()),
+                span: source.head.moment.map(|moment| (moment, moment)),
+                discovered: source.discovered,
+                ..Clue::default()
+            })
         };
+        let Some(clues) = fitting.iter().map(clue).collect::<Option<Vec<Clue>>>() else { return Ok(None) };
+        let Some(captures) = captures::split_unread(&clues) else { return Ok(None) };
+        let picked = captures::pick(&captures, &clues, self.options.select_capture.as_deref())?;
+        let is_in = |place: &usize| !clues[*place].discovered || captures[picked].members.contains(place);
+        let sources = (0..clues.len()).filter(is_in).map(|place| fitting[place]).collect();
+        Ok(Some((sources, other_captures(&captures, picked))))
+    }
+
+    /// Files that were named and hold something else.
+    fn others(&self, fitting: &[usize], reads: &'static [Holds]) -> impl Iterator<Item = Quality> {
+        let left_out =
+            self.sources.iter().enumerate().filter(|(i, source)| !source.discovered && !fitting.contains(i));
+        left_out.filter_map(move |(_, source)| {
+            let title = source.head.format?.title;
+            let (path, holds) = (source.path.clone(), source.holds());
+            let other = Error::OtherContents { path, title, holds, reads };
+            let message = format!("{other}; {}", other.hint().unwrap_or_default());
+            Some(Quality::new(Code::OtherContents, 1, message))
+        })
+    }
+
+    /// The ranks of one file: nearly always one.
+    fn prepared(&self, loaded: Loaded) -> Prepared {
+        let Loaded { traces, format, .. } = loaded;
         let part = |trace: Trace| {
             let index = Index::new(self.options.rules.clone());
             Part {
@@ -342,7 +414,8 @@ impl Run {
         let wanted = self.options.rank.is_none_or(|wanted| wanted == rank);
         let mut notes = trace.quality.clone();
         let local = wanted.then(|| {
-            let faults = || quality(rank, whole);
+            let is_events = trace.holds() == Holds::Events;
+            let faults = || if is_events { quality(rank, whole) } else { Vec::new() };
             notes.extend_from_slice(part.quality.get_or_init(faults));
             let selection = Selection::new(trace, index, &self.options.criteria);
             let view = View { trace, index, selection: &selection };
@@ -355,7 +428,8 @@ impl Run {
         for note in &mut notes {
             note.rank = Some(rank);
         }
-        Rank { info, clue, quality: notes, has_gpu_work, is_graph_capture, steps, local }
+        let is_whole = matches!(trace.holds(), Holds::Events | Holds::CompileLog);
+        Rank { info, clue, quality: notes, has_gpu_work, is_whole, is_graph_capture, steps, local }
     }
 }
 
@@ -370,11 +444,12 @@ fn clue(source: &Source, rank: u32, trace: &Trace, index: &Index) -> Clue {
         path: source.path.clone(),
         folder: source.folder().to_owned(),
         stamp: captures::stamp(source.base_name()),
-        discovered: source.discovered,
+        // Of what is no recording of events there is nothing to choose from.
+        discovered: source.discovered && trace.holds() == Holds::Events,
         ..Clue::default()
     };
     // Only a set that was discovered can hold several captures; for the rest the walk over all rows is spared.
-    if source.discovered {
+    if clue.discovered {
         let base = trace.metadata.base_time_ns.unwrap_or(0);
         clue.span =
             trace.extent().map(|(start, end)| (start.0.saturating_add(base), end.0.saturating_add(base)));
@@ -438,7 +513,7 @@ fn other_captures(captures: &[Capture], picked: usize) -> Quality {
 /// What only shows when the ranks are seen side by side; `present` are ranks that are there but were not read.
 fn across_ranks(found: &[Rank], mut present: BTreeSet<u32>) -> Vec<Quality> {
     // A memory timeline lies beside the trace of its rank.
-    let traces = || found.iter().map(|rank| &rank.info).filter(|info| info.format != MEMORY_TIMELINE);
+    let traces = || found.iter().filter(|rank| rank.is_whole).map(|rank| &rank.info);
     let mut notes = same_ranks("inputs", traces());
     let world =
         found.iter().filter_map(|rank| rank.info.world_size).max().and_then(|n| u64::try_from(n).ok());

@@ -5,27 +5,8 @@ use std::io::{self, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use flate2::read::MultiGzDecoder;
-use gpuscope_formats::torch_trace;
-
-/// How the bytes are wrapped, recognised by content.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Wrapping {
-    #[default]
-    Plain,
-    Gzip,
-    Zstd,
-}
-
-impl Wrapping {
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Wrapping::Plain => "plain",
-            Wrapping::Gzip => "gzip",
-            Wrapping::Zstd => "zstd",
-        }
-    }
-}
+use gpuscope_formats::{Compression, FORMATS, Format, Head as Beginning};
+use gpuscope_trace::Holds;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Archive {
@@ -34,16 +15,36 @@ pub(crate) enum Archive {
 }
 
 /// What the first bytes tell.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
-    pub wrapping: Wrapping,
+    pub compression: Compression,
     pub archive: Option<Archive>,
-    /// The decompressed text begins like JSON.
-    pub json: bool,
-    /// The text is an answer of ours, or a trace that we made of another, written beside the traces.
+    pub format: Option<&'static Format>,
+    /// It is of that format beyond doubt.
+    pub is_certain: bool,
+    /// The rank that it says it is of.
+    pub rank: Option<u32>,
+    /// When it was recorded, at about: nanoseconds since 1970.
+    pub moment: Option<i64>,
+    /// An answer of ours, or a trace that we made of another, written beside the traces.
     pub answer: bool,
-    /// The text is a log of torch.compile.
-    pub compile_log: bool,
+    /// What `gpuscope bench` measured.
+    pub benchmarks: bool,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Head {
+            compression: Compression::None,
+            archive: None,
+            format: None,
+            is_certain: false,
+            rank: None,
+            moment: None,
+            answer: false,
+            benchmarks: false,
+        }
+    }
 }
 
 /// How every JSON answer begins.
@@ -51,53 +52,37 @@ const ANSWER: &[u8] = b"{\"schema\":\"gpuscope/";
 /// How traces begin that were drawn on: the rank is there already. White space may follow the brace.
 const DERIVED: &[u8] = b"\"gpuscopeDerivedFrom\"";
 
-/// A tar header is one block of this size, its magic at byte 257.
-const BLOCK: usize = 512;
-
 impl Head {
-    pub(crate) fn of(mut input: impl Read) -> io::Result<Head> {
-        let raw = take(&mut input, 8 * BLOCK)?;
-        if raw.starts_with(b"PK\x03\x04") || raw.starts_with(b"PK\x05\x06") {
-            return Ok(Head { archive: Some(Archive::Zip), ..Head::default() });
-        }
-        let wrapping = wrapping_of(&raw);
-        // A damaged head says nothing here; the reader will say what is wrong and where.
-        let text = match wrapping {
-            Wrapping::Plain => raw,
-            Wrapping::Gzip => {
-                take(&mut MultiGzDecoder::new(Cursor::new(raw).chain(input)), BLOCK).unwrap_or_default()
-            }
-            Wrapping::Zstd => zstd::Decoder::new(Cursor::new(raw).chain(input))
-                .and_then(|mut decoder| take(&mut decoder, BLOCK))
-                .unwrap_or_default(),
+    pub(crate) fn of(input: impl Read) -> io::Result<Head> {
+        let beginning = Beginning::of(input)?;
+        let (compression, text) = (beginning.compression, beginning.text());
+        let is_zip = text.starts_with(b"PK\x03\x04") || text.starts_with(b"PK\x05\x06");
+        let archive = match () {
+            () if is_zip && compression == Compression::None => Some(Archive::Zip),
+            () if text.get(257..262) == Some(b"ustar") => Some(Archive::Tar),
+            () => None,
         };
-        let archive = (text.get(257..262) == Some(b"ustar")).then_some(Archive::Tar);
-        let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&text);
-        let json = matches!(text.trim_ascii_start().first(), Some(b'{' | b'['));
-        let compile_log = torch_trace::is_one(text);
+        let format = beginning.format();
         let is_derived =
             text.strip_prefix(b"{").is_some_and(|text| text.trim_ascii_start().starts_with(DERIVED));
-        Ok(Head { wrapping, archive, json, answer: text.starts_with(ANSWER) || is_derived, compile_log })
+        let has = |word: &[u8]| text.windows(word.len()).any(|window| window == word);
+        let is_certain = format.is_some_and(|format| (format.is_certain)(text));
+        Ok(Head {
+            compression,
+            archive,
+            format,
+            is_certain,
+            rank: format.and_then(|format| (format.rank)(text)),
+            moment: format.and_then(|format| (format.moment)(text)),
+            answer: text.starts_with(ANSWER) || is_derived,
+            benchmarks: !is_certain && has(b"\"benchmarks\"") && has(b"\"metadata\""),
+        })
     }
 }
 
 /// The files that the sources are, or the archives that hold them.
 pub(crate) fn files(sources: &[Source]) -> impl Iterator<Item = &Path> {
     sources.iter().filter_map(Source::file)
-}
-
-fn wrapping_of(raw: &[u8]) -> Wrapping {
-    match raw {
-        [0x1f, 0x8b, ..] => Wrapping::Gzip,
-        [0x28, 0xb5, 0x2f, 0xfd, ..] => Wrapping::Zstd,
-        _ => Wrapping::Plain,
-    }
-}
-
-fn take(input: &mut impl Read, most: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(most);
-    input.take(most as u64).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Bytes that can be opened again and again, from several threads.
@@ -269,6 +254,19 @@ impl Source {
         }
     }
 
+    /// What it holds; what is of no format that is known may be damaged events.
+    pub(crate) fn holds(&self) -> Holds {
+        self.head.format.map_or(Holds::Events, |format| format.holds)
+    }
+
+    /// Its place, if it is a file that need not be unpacked.
+    pub(crate) fn plain_file(&self) -> Option<&Path> {
+        match &self.content {
+            Content::Whole(Stored::File(path)) if self.head.compression == Compression::None => Some(path),
+            _ => None,
+        }
+    }
+
     /// The file that holds the bytes, if one does.
     fn file(&self) -> Option<&Path> {
         let (Content::Whole(stored)
@@ -295,7 +293,7 @@ impl Source {
     pub(crate) fn looks_like_trace(&self) -> bool {
         let name = self.base_name().to_ascii_lowercase();
         let plain = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
-        [".json", ".pt.trace", ".trace", ".xplane.pb", ".pftrace"].iter().any(|end| plain.ends_with(end))
+        FORMATS.iter().flat_map(|format| format.endings).any(|end| plain.ends_with(end))
     }
 }
 
@@ -317,18 +315,19 @@ mod tests {
     }
 
     #[test]
-    fn the_head_tells_wrapping_and_archive() {
-        let json = Head::of(&b" \n{\"traceEvents\": []}"[..]).unwrap();
-        assert_eq!(json, Head { json: true, ..Head::default() });
+    fn the_head_tells_compression_format_and_archive() {
+        let told = |bytes: &[u8]| {
+            let head = Head::of(bytes).unwrap();
+            (head.compression, head.format.map(|format| format.name), head.archive)
+        };
+        assert_eq!(told(b" \n{\"traceEvents\": []}"), (Compression::None, Some("kineto"), None));
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(b"[1]").unwrap();
-        let head = Head::of(&gzip.finish().unwrap()[..]).unwrap();
-        assert_eq!((head.wrapping, head.json), (Wrapping::Gzip, true));
+        assert_eq!(told(&gzip.finish().unwrap()), (Compression::Gzip, Some("kineto"), None));
         let zstd = zstd::encode_all(&b"text"[..], 1).unwrap();
-        let head = Head::of(&zstd[..]).unwrap();
-        assert_eq!((head.wrapping, head.json), (Wrapping::Zstd, false));
-        assert_eq!(Head::of(&b"PK\x03\x04..."[..]).unwrap().archive, Some(Archive::Zip));
-        assert_eq!(Head::of(&b""[..]).unwrap(), Head::default());
+        assert_eq!(told(&zstd), (Compression::Zstd, None, None));
+        assert_eq!(told(b"PK\x03\x04..."), (Compression::None, None, Some(Archive::Zip)));
+        assert_eq!(told(b""), (Compression::None, None, None));
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub(crate) fn main(py: Python<'_>, arguments: Option<Vec<OsString>>) -> PyResult
     let words = std::iter::once(OsString::from("gpuscope")).chain(arguments);
     let words: Vec<OsString> = words.collect();
     let exit = py.detach(|| {
-        let mut out = BufWriter::new(io::stdout().lock());
+        let mut out = BufWriter::new(io::stdout());
         let exit = gpuscope_cli::run(words, &mut out, &mut io::stderr(), Terminal::detect());
         // A reader that has gone away (`| head`) has seen what it wanted.
         let _ = out.flush();

@@ -5,10 +5,11 @@
 //! the web whose host resolves to loopback can ask nothing.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use axum::extract::{self, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header};
+use axum::http::uri::Authority;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
@@ -26,10 +27,23 @@ pub(crate) struct Access {
     pub(crate) hosts: Vec<String>,
 }
 
-/// Whether the connection comes from the user that runs the server; found out when it was made.
-#[derive(Clone, Copy, Debug, Default)]
+/// The two ends of a connection from this machine; whose it is is found out when somebody wants to know.
+#[derive(Clone, Debug)]
 pub(crate) struct Peer {
-    pub(crate) is_owner: bool,
+    theirs: SocketAddr,
+    ours: SocketAddr,
+    is_owner: Arc<OnceLock<bool>>,
+}
+
+impl Peer {
+    pub(crate) fn new(theirs: SocketAddr, ours: SocketAddr) -> Peer {
+        Peer { theirs, ours, is_owner: Arc::default() }
+    }
+
+    /// Whether it comes from the user that runs the server.
+    pub(crate) fn is_owner(&self) -> bool {
+        *self.is_owner.get_or_init(|| is_owner(self.theirs, self.ours))
+    }
 }
 
 pub(crate) async fn check(
@@ -38,7 +52,7 @@ pub(crate) async fn check(
     next: Next,
 ) -> Response {
     let access = &shared.access;
-    if let Err(problem) = access.same_site(request.method(), request.headers()) {
+    if let Err(problem) = access.same_site(request.method(), request.headers(), request.uri().authority()) {
         return problem.into_response();
     }
     // Below the word, everything is as without it.
@@ -50,9 +64,9 @@ pub(crate) async fn check(
     {
         *request.uri_mut() = uri;
     }
-    let peer = request.extensions().get::<Peer>().copied().unwrap_or_default();
     let is_open = matches!(request.uri().path(), "/healthz" | "/readyz");
-    let may = shown || is_open || (access.loopback && peer.is_owner);
+    let peer = request.extensions().get::<Peer>();
+    let may = shown || is_open || (access.loopback && peer.is_some_and(Peer::is_owner));
     if !may {
         return access.unknown(request.headers());
     }
@@ -65,12 +79,13 @@ pub(crate) async fn check(
             response.headers_mut().insert(header::SET_COOKIE, cookie);
         }
     }
-    harden(response.headers_mut());
+    let is_unchanged = response.status() == StatusCode::NOT_MODIFIED;
+    harden(response.headers_mut(), is_unchanged);
     response
 }
 
 /// What a browser is told about every answer.
-fn harden(headers: &mut HeaderMap) {
+fn harden(headers: &mut HeaderMap, is_unchanged: bool) {
     let all: [(HeaderName, &str); 6] = [
         (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
         (header::REFERRER_POLICY, "no-referrer"),
@@ -82,8 +97,11 @@ fn harden(headers: &mut HeaderMap) {
     for (name, value) in all {
         headers.entry(name).or_insert(HeaderValue::from_static(value));
     }
-    // Pages say in themselves which scripts may run; whatever else is answered runs none.
-    if !headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html")) {
+    // Pages say in themselves which scripts may run; whatever else is answered runs none. What a browser has already keeps
+    // what was said of it.
+    if !is_unchanged
+        && !headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"))
+    {
         let none = HeaderValue::from_static("default-src 'none'; frame-ancestors 'self'");
         headers.insert(header::CONTENT_SECURITY_POLICY, none);
     }
@@ -96,10 +114,16 @@ impl Access {
             || self.is_shown(request.headers(), request.uri().query())
     }
 
-    fn same_site(&self, method: &Method, headers: &HeaderMap) -> Result<(), Problem> {
+    fn same_site(
+        &self,
+        method: &Method,
+        headers: &HeaderMap,
+        asked: Option<&Authority>,
+    ) -> Result<(), Problem> {
         let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
         let host = text(header::HOST).unwrap_or_default();
-        if !self.is_own(host) {
+        let is_one = headers.get_all(header::HOST).iter().count() <= 1;
+        if !is_one || !self.is_own(host) || asked.is_some_and(|asked| !self.is_own(asked.as_str())) {
             let hint = "open it by 127.0.0.1 or localhost, or start the server with --host";
             return Err(forbidden(format!("this server does not answer for {host:?}"), hint));
         }
@@ -174,7 +198,7 @@ impl Access {
         } else {
             problem.into_response()
         };
-        harden(response.headers_mut());
+        harden(response.headers_mut(), false);
         response
     }
 }
@@ -265,7 +289,7 @@ mod tests {
         let host = ("host", "127.0.0.1:6970");
         let may = |more: &[(&str, &str)]| {
             let all: Vec<_> = std::iter::once(host).chain(more.iter().copied()).collect();
-            access().same_site(&Method::GET, &headers(&all)).is_ok()
+            access().same_site(&Method::GET, &headers(&all), None).is_ok()
         };
         assert!(may(&[]) && may(&[("origin", "http://127.0.0.1:6970")]));
         assert!(!may(&[("origin", "https://evil.example")]));

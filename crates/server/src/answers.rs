@@ -198,7 +198,7 @@ impl Answers {
     }
 }
 
-fn bug() -> Problem {
+pub(crate) fn bug() -> Problem {
     let hint = "please report it with the question and, if you may, the trace";
     Problem::new(ProblemKind::Bug, "this question met a bug in gpuscope; the server goes on", hint)
 }

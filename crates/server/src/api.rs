@@ -198,8 +198,12 @@ fn accept(headers: &HeaderMap) -> impl Iterator<Item = &str> {
     text.split(',').map(|part| part.split(';').next().unwrap_or_default().trim())
 }
 
-/// The first that is known.
+/// The first that is known. A browser that opens an address of the interface names pages first and takes anything: it gets
+/// what programs get.
 fn form(headers: &HeaderMap) -> Option<Form> {
+    if accept(headers).any(|kind| kind == "*/*") && accept(headers).any(|kind| kind == "text/html") {
+        return Some(Form::Json);
+    }
     accept(headers).find_map(|kind| match kind {
         "application/json" => Some(Form::Json),
         "text/csv" => Some(Form::Csv),
@@ -209,10 +213,11 @@ fn form(headers: &HeaderMap) -> Option<Form> {
     })
 }
 
-/// `a=1&b=2&a=3`: values by name.
+/// `a=1&b=2&a=3`: values by name. A field of a form that was left empty says nothing.
 pub(crate) fn pairs(query: Option<&str>) -> BTreeMap<String, Vec<String>> {
     let mut pairs: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for (name, value) in form_urlencoded::parse(query.unwrap_or_default().as_bytes()) {
+    let given = form_urlencoded::parse(query.unwrap_or_default().as_bytes());
+    for (name, value) in given.filter(|(_, value)| !value.is_empty()) {
         pairs.entry(name.into_owned()).or_default().push(value.into_owned());
     }
     pairs

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::task::AbortHandle;
 
-use crate::access::{self, Peer};
+use crate::access::Peer;
 
 /// Far below the number of files that any system lets a process open, and far above what a browser needs.
 const MOST: usize = 256;
@@ -34,6 +34,8 @@ struct Guest {
     task: AbortHandle,
     /// It has shown that it belongs here.
     is_known: Arc<AtomicBool>,
+    /// Requests that wait for an answer to begin.
+    asking: Arc<AtomicUsize>,
 }
 
 /// Whether a request shows that whoever sends it belongs here.
@@ -83,7 +85,7 @@ impl Connections {
         loop {
             if let Ok((stream, peer)) = listener.accept().await {
                 if let Some(place) = self.place().await {
-                    self.welcome(stream, Peer { is_owner: access::is_owner(peer, own) }, place);
+                    self.welcome(stream, Peer::new(peer, own), place);
                 }
             } else {
                 // Too many open files, or a guest that left at the door: neither is the end.
@@ -101,24 +103,34 @@ impl Connections {
         Arc::clone(&self.room).acquire_owned().await.ok()
     }
 
-    /// Ends the connection of a stranger that has been there for longest.
+    /// Ends the connection that has been there for longest: of a stranger, else of one that waits for no answer (streams of
+    /// events begin anew by themselves), else of any.
     fn show_out(&mut self) {
-        let stranger = self.guests.iter().position(|guest| !guest.is_known.load(Ordering::Relaxed));
-        if let Some(guest) = stranger.and_then(|stranger| self.guests.remove(stranger)) {
+        let is_stranger = |guest: &Guest| !guest.is_known.load(Ordering::Relaxed);
+        let is_idle = |guest: &Guest| guest.asking.load(Ordering::Relaxed) == 0;
+        let first = |is: &dyn Fn(&Guest) -> bool| self.guests.iter().position(is);
+        let place = first(&is_stranger).or_else(|| first(&is_idle)).unwrap_or(0);
+        if let Some(guest) = self.guests.remove(place) {
             guest.task.abort();
         }
     }
 
     fn welcome(&mut self, stream: TcpStream, peer: Peer, place: OwnedSemaphorePermit) {
-        let is_known = Arc::new(AtomicBool::new(false));
-        let (is_own, seen) = (Arc::clone(&self.is_known), Arc::clone(&is_known));
+        let (is_known, asking) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (is_own, seen, asked) = (Arc::clone(&self.is_known), Arc::clone(&is_known), Arc::clone(&asking));
         let answer = TowerToHyperService::new(self.router.clone());
         let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-            if peer.is_owner || is_own(&request) {
+            if is_own(&request) || peer.is_owner() {
                 seen.store(true, Ordering::Relaxed);
             }
-            request.extensions_mut().insert(peer);
-            answer.call(request)
+            request.extensions_mut().insert(peer.clone());
+            let (answer, asked) = (answer.call(request), Arc::clone(&asked));
+            asked.fetch_add(1, Ordering::Relaxed);
+            async move {
+                let answer = answer.await;
+                asked.fetch_sub(1, Ordering::Relaxed);
+                answer
+            }
         });
         let mut stop = self.stop.clone();
         let task = tokio::spawn(async move {
@@ -135,7 +147,7 @@ impl Connections {
             }
             drop(place);
         });
-        self.guests.push_back(Guest { task: task.abort_handle(), is_known });
+        self.guests.push_back(Guest { task: task.abort_handle(), is_known, asking });
     }
 }
 

@@ -5,6 +5,7 @@ mod watcher;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fs;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
@@ -219,11 +220,13 @@ impl Index {
     /// Reads what waits, one run at a time, until the end.
     fn read(&self) {
         while let Some((source, id, watch)) = self.next() {
-            let read = self.asker.overview(&source, &watch);
+            let read = catch_unwind(AssertUnwindSafe(|| self.asker.overview(&source, &watch)));
+            let read = read.unwrap_or_else(|_| Err(crate::answers::bug()));
             let content = if read.is_ok() { hash_of(&source.paths).ok() } else { None };
             if let (Some(hash), Ok(overview)) = (&content, &read) {
-                self.store.keep_overview(&source.version, overview);
+                // The overview last: a run that has one is not read again.
                 self.store.keep_hash(&source.version, hash);
+                self.store.keep_overview(&source.version, overview);
             }
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
             let run = state.runs.get_mut(&id).filter(|run| run.source.version == source.version);

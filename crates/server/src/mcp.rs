@@ -16,10 +16,10 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use serde_json::{Map, Value, json};
 
-use crate::api;
 use crate::asker::{Asked, Form, Problem, ProblemKind};
 use crate::catalog::Question;
 use crate::shared::Shared;
+use crate::{api, pages};
 
 /// Of an answer: 20,000 tokens are rarely less than this many bytes of numbers and names.
 const MOST_BYTES: usize = 48_000;
@@ -42,6 +42,9 @@ type Told = Result<Value, Problem>;
 
 impl Mcp {
     async fn call(&self, name: &str, arguments: &JsonObject) -> Told {
+        if let Some(tool) = tools().iter().find(|tool| tool.name == name) {
+            checked(tool, arguments)?;
+        }
         match name {
             "runs" => Ok(self.runs(arguments)),
             "analyze" => self.analyze(arguments).await,
@@ -100,8 +103,16 @@ impl Mcp {
             "roof": data["roof"],
             "quality": remarks(&whole["quality"]),
             "note": if abstains { "no single cause worth 2 % of a step could be named" } else { "gains are re-timed steps, and overlap: joint_gain_ns is all of them together" },
+            "command": self.in_shell(&run, "analyze"),
             "link": self.link(&run, "analyze"),
         }))
+    }
+
+    /// The command that shows the same.
+    fn in_shell(&self, run: &str, question: &str) -> Option<String> {
+        let run = self.shared.run(run).ok()?;
+        let question = self.shared.asker.questions().iter().find(|known| known.name == question)?;
+        Some(pages::in_shell(question, &run, &std::collections::BTreeMap::new()))
     }
 
     fn describe(&self, arguments: &JsonObject) -> Told {
@@ -113,7 +124,7 @@ impl Mcp {
         let question = questions.iter().find(|question| question.name == name);
         let question = question.ok_or_else(|| {
             let known: Vec<&str> = questions.iter().map(|question| question.name.as_str()).collect();
-            let hint = format!("the questions are {}", known.join(", "));
+            let hint = hint_of(name, &known, "the questions are");
             Problem::new(ProblemKind::Missing, format!("there is no question {name}"), hint)
         })?;
         let options: Vec<_> = question.options.iter().filter(|option| !option.for_files).collect();
@@ -135,7 +146,13 @@ impl Mcp {
 
     async fn compare(&self, arguments: &JsonObject) -> Told {
         let ((before, a), (after, b)) = (self.run(arguments, "before")?, self.run(arguments, "after")?);
-        let link = self.address.as_ref().map(|address| format!("{address}compare?a={before}&b={after}"));
+        let link = self.address.as_ref().map(|address| {
+            let query = form_urlencoded::Serializer::new(String::new())
+                .append_pair("a", &before)
+                .append_pair("b", &after)
+                .finish();
+            format!("{address}compare?{query}")
+        });
         let question = "diff".to_owned();
         let asked = Asked { runs: vec![a, b], question, options: chosen(arguments), form: Form::Rows };
         self.rows(asked, arguments, link).await
@@ -146,6 +163,16 @@ impl Mcp {
         let bytes = self.shared.answers.ask(asked).await?;
         let whole: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let wanted = text(arguments, "table");
+        let tables: Vec<&str> = whole["tables"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|table| table["name"].as_str())
+            .collect();
+        if let Some(wanted) = wanted.filter(|wanted| !tables.contains(wanted)) {
+            let hint = hint_of(wanted, &tables, "the tables are");
+            return Err(Problem::new(ProblemKind::Missing, format!("there is no table {wanted}"), hint));
+        }
         let first = number(arguments, "cursor");
         let (mut shown, mut room, mut passed, mut next) = (Vec::new(), MOST_ROWS, 0, None);
         for table in whole["tables"].as_array().into_iter().flatten() {
@@ -180,7 +207,50 @@ impl Mcp {
     }
 
     fn link(&self, run: &str, question: &str) -> Option<String> {
-        self.address.as_ref().map(|address| format!("{address}runs/{run}/{question}"))
+        self.address.as_ref().map(|address| format!("{address}runs/{}/{question}", pages::urlencoded(run)))
+    }
+}
+
+/// Holds arguments to what the tool takes: a name that is misspelt must not be passed over.
+fn checked(tool: &Tool, arguments: &JsonObject) -> Result<(), Problem> {
+    let schema = &tool.input_schema;
+    let none = Map::new();
+    let known = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+    let names: Vec<&str> = known.keys().map(String::as_str).collect();
+    for (name, value) in arguments {
+        let Some(wanted) = known.get(name) else {
+            let message = format!("{}: there is no argument {name}", tool.name);
+            return Err(Problem::new(ProblemKind::Refused, message, hint_of(name, &names, "it takes")));
+        };
+        let fits = match wanted["type"].as_str() {
+            Some("string") => value.is_string(),
+            Some("integer") => value.as_u64().is_some(),
+            Some("object") => value.is_object(),
+            _ => true,
+        };
+        if !fits && !value.is_null() {
+            let kind = wanted["type"].as_str().unwrap_or_default();
+            let message = format!("{}: {name} has to be of type {kind}, and is {value}", tool.name);
+            let about = wanted["description"].as_str().unwrap_or_default();
+            return Err(Problem::new(ProblemKind::Refused, message, about));
+        }
+    }
+    let required = schema.get("required").and_then(Value::as_array).into_iter().flatten();
+    for name in required.filter_map(Value::as_str) {
+        if !arguments.contains_key(name) {
+            let message = format!("{}: {name} is missing", tool.name);
+            let about = known[name]["description"].as_str().unwrap_or_default();
+            return Err(Problem::new(ProblemKind::Refused, message, about));
+        }
+    }
+    Ok(())
+}
+
+/// The nearest name, or all there are.
+fn hint_of(name: &str, known: &[&str], all: &str) -> String {
+    match crate::catalog::nearest(name, known) {
+        Some(near) => format!("is it {near}?"),
+        None => format!("{all} {}", known.join(", ")),
     }
 }
 

@@ -19,8 +19,8 @@ use gpuscope_report::served;
 use crate::answers;
 use crate::api::{self, options, pairs};
 use crate::asker::{Asked, Form, Overview, Problem};
-use crate::catalog::{Kind, Opt, Question};
-use crate::index::{Run, Status};
+use crate::catalog::{Kind, Opt, Question, quoted};
+use crate::index::Run;
 use crate::shared::Shared;
 
 /// The views of a run, in the bar's order: the question and what people call it.
@@ -80,14 +80,18 @@ async fn question(
     RawQuery(query): RawQuery,
     headers: HeaderMap,
 ) -> Result<Response, Problem> {
-    let run = shared.run(&id)?;
+    let run = match shared.run(&id) {
+        Ok(run) => run,
+        Err(problem) => return Ok(failed(&problem, &bar(&shared, "../../", None, "", ""))),
+    };
     let words = pairs(query.as_deref());
     // A stand-alone page holds a part of what the server can show.
     if name == "timeline" {
         let rank =
             words.get("rank").and_then(|ranks| ranks.last()).filter(|rank| rank.parse::<u32>().is_ok());
         let rank = rank.map_or("all", String::as_str);
-        return Ok(Redirect::to(&format!("timeline/{rank}/")).into_response());
+        let rest: BTreeMap<_, _> = words.clone().into_iter().filter(|(name, _)| name != "rank").collect();
+        return Ok(Redirect::to(&format!("timeline/{rank}/{}", query_of(&rest))).into_response());
     }
     let asked = Asked {
         runs: vec![run.source.clone()],
@@ -117,7 +121,11 @@ async fn compare(
         let _ = write!(body, "<main class=\"column\"><h1>Compare</h1>{chooser}</main>");
         return Ok(html(served::page("gpuscope compare", &body)));
     }
-    let mut runs = vec![shared.run(&a)?.source, shared.run(&b)?.source];
+    let both = shared.run(&a).and_then(|a| Ok(vec![a.source, shared.run(&b)?.source]));
+    let mut runs = match both {
+        Ok(runs) => runs,
+        Err(problem) => return Ok(failed(&problem, &bar(&shared, "", None, "compare", ""))),
+    };
     // A run beside itself: one of its ranks beside the others.
     if a == b {
         runs.truncate(1);
@@ -150,10 +158,11 @@ async fn benchmarks(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Re
 }
 
 fn chooser(shared: &Shared, a: &str, b: &str, words: &BTreeMap<String, Vec<String>>) -> String {
-    let runs = shared.index.runs();
+    let mut runs = shared.index.runs();
+    runs.retain(|run| run.sort == Sort::Traces);
     let choice = |chosen: &str| {
         let mut choices = String::new();
-        for run in runs.iter().filter(|run| run.sort == Sort::Traces) {
+        for run in &runs {
             let selected = if run.id == chosen { " selected" } else { "" };
             let _ = write!(
                 choices,
@@ -245,7 +254,10 @@ async fn framed(
         Ok(response) => response,
         Err(problem) => return Ok(failed(&problem, &bar(shared))),
     };
-    if response.status() == axum::http::StatusCode::NOT_MODIFIED {
+    let kind = response.headers().get(header::CONTENT_TYPE).map(header::HeaderValue::as_bytes);
+    let is_page = kind.is_some_and(|kind| kind.starts_with(b"text/html"));
+    // How far the work is comes as it is told.
+    if !is_page || response.status() == axum::http::StatusCode::NOT_MODIFIED {
         return Ok(response);
     }
     let (mut parts, body) = response.into_parts();
@@ -255,10 +267,18 @@ async fn framed(
 }
 
 /// A page of the timeline that is served, below the bar.
-pub(crate) async fn with_bar(response: Response, shared: &Shared, run: &Run) -> Response {
+pub(crate) async fn with_bar(
+    response: Response,
+    shared: &Shared,
+    run: &Run,
+    rank: Option<u32>,
+    query: Option<&str>,
+) -> Response {
     let (parts, body) = response.into_parts();
     let page = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
-    let bar = bar(shared, "../../../../", Some(run), "timeline", "");
+    let mut words = pairs(query);
+    words.extend(rank.map(|rank| ("rank".to_owned(), vec![rank.to_string()])));
+    let bar = bar(shared, "../../../../", Some(run), "timeline", &selection(&words));
     Response::from_parts(parts, spliced(&page, &bar).into())
 }
 
@@ -306,6 +326,10 @@ fn bar(shared: &Shared, up: &str, run: Option<&Run>, here: &str, selection: &str
             Sort::CompileLogs => link(&mut bar, "compile", "Compile", here == "compile"),
             Sort::Benchmarks => link(&mut bar, "bench", "Benchmarks", here == "bench"),
         }
+        if run.sort == Sort::Traces {
+            let other = format!("{up}compare?b={}", urlencoded(&run.id));
+            link(&mut bar, &escaped(&other), "Compare", false);
+        }
     } else {
         link(&mut bar, "./", "Runs", here == "runs");
         link(&mut bar, "compare", "Compare", here == "compare");
@@ -343,11 +367,18 @@ fn asking(shared: &Shared, run: &Run, name: &str, words: &BTreeMap<String, Vec<S
     for option in options().filter(is_first) {
         form.push_str(&field(option, words));
     }
-    form.push_str("<details><summary>More options</summary>");
-    for option in options().filter(|option| !is_first(option)) {
-        form.push_str(&field(option, words));
+    let more: Vec<&Opt> = options().filter(|option| !is_first(option)).collect();
+    if !more.is_empty() {
+        // What was chosen is to be seen.
+        let is_open = more.iter().any(|option| words.contains_key(&option.name));
+        form.push_str(if is_open { "<details open>" } else { "<details>" });
+        form.push_str("<summary>More options</summary>");
+        for option in more {
+            form.push_str(&field(option, words));
+        }
+        form.push_str("</details>");
     }
-    form.push_str("</details><button>Show</button>");
+    form.push_str("<button>Show</button>");
     let query = query_of(words);
     let _ = write!(
         form,
@@ -399,7 +430,7 @@ fn query_of(words: &BTreeMap<String, Vec<String>>) -> String {
 }
 
 /// The command to paste.
-fn in_shell(question: &Question, run: &Run, words: &BTreeMap<String, Vec<String>>) -> String {
+pub(crate) fn in_shell(question: &Question, run: &Run, words: &BTreeMap<String, Vec<String>>) -> String {
     let mut command = format!("gpuscope {}", question.name);
     for path in &run.source.paths {
         let _ = write!(command, " {}", quoted(path));
@@ -425,16 +456,7 @@ fn in_shell(question: &Question, run: &Run, words: &BTreeMap<String, Vec<String>
     command
 }
 
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-=+:,@%".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', "'\\''"))
-    }
-}
-
-fn urlencoded(text: &str) -> String {
+pub(crate) fn urlencoded(text: &str) -> String {
     let mut encoded = String::with_capacity(text.len());
     for byte in text.bytes() {
         match byte {
@@ -448,7 +470,7 @@ fn urlencoded(text: &str) -> String {
 }
 
 /// Every question as a form whose answer opens beside it.
-async fn try_it(State(shared): State<Arc<Shared>>) -> Response {
+async fn try_it(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
     let mut body =
         bar(&shared, "../", None, "api", "").replace("href=\"", "href=\"../").replace("../../", "../");
     body.push_str(
@@ -458,16 +480,25 @@ async fn try_it(State(shared): State<Arc<Shared>>) -> Response {
          (<code>text/html</code>). <a href=\"openapi.json\">OpenAPI description</a> · <a href=\"v1/runs\">the runs</a> · \
          <a href=\"v1/questions\">the questions</a>. Agents connect to <code>mcp</code> of this address.</p>",
     );
-    let ready = |run: &&Run| matches!(run.status, Status::Ready) && run.sort == Sort::Traces;
-    let newest = shared.index.runs().iter().find(ready).map_or("newest".to_owned(), |run| run.id.clone());
+    let chosen = pairs(query.as_deref()).remove("run").and_then(|mut names| names.pop());
+    let newest = |sort| shared.newest(sort).map_or("newest".to_owned(), |run| run.id);
+    let (traces, logs) = (chosen.clone().unwrap_or_else(|| newest(Sort::Traces)), newest(Sort::CompileLogs));
+    body.push_str("<form class=\"ask\"><label>Run <select name=\"run\">");
+    for run in shared.index.runs().iter().filter(|run| run.sort == Sort::Traces) {
+        let selected = if run.id == traces { " selected" } else { "" };
+        let (id, name) = (escaped(&run.id), escaped(&run.source.name));
+        let _ = write!(body, "<option value=\"{id}\"{selected}>{name}</option>");
+    }
+    body.push_str("</select></label> <button>Choose</button></form>");
     for question in shared.asker.questions() {
+        let newest = if question.name == "compile" { &logs } else { &traces };
         let _ = write!(
             body,
             "<section><h2><code>/api/v1/runs/{{run}}/{name}</code></h2><p>{about}</p>\
              <form class=\"ask\" action=\"v1/runs/{run}/{name}\" target=\"_blank\">",
             name = escaped(&question.name),
             about = escaped(&question.about),
-            run = urlencoded(&newest),
+            run = urlencoded(newest),
         );
         if question.runs == 2 {
             body.push_str("<label>with <input name=\"with\" required size=\"16\"></label> ");

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::extract::{DefaultBodyLimit, Path as Place, RawQuery, State};
-use axum::http::{StatusCode, Uri};
-use axum::response::Response;
+use axum::extract::{Path as Place, RawQuery, State};
+use axum::http::{Method, StatusCode, Uri};
+use axum::response::{IntoResponse as _, Response};
 use axum::routing::get;
 use axum::{Router, middleware};
 use rmcp::ServiceExt as _;
@@ -32,8 +32,6 @@ use crate::{api, operations, pages, routes, token};
 
 /// No answer takes longer: who asks for more asks for progress.
 const LONGEST: Duration = Duration::from_mins(10);
-/// Of an upload.
-const LARGEST: usize = 2 << 30;
 
 /// What a server is told when it is started.
 #[derive(Clone, Debug)]
@@ -185,13 +183,14 @@ fn router(shared: &Arc<Shared>, address: SocketAddr, log: bool) -> Router {
         )
     };
     let own = Router::new()
-        .merge(api::router().layer(DefaultBodyLimit::max(LARGEST)))
+        .merge(api::router())
         .merge(pages::router())
         .merge(operations::router())
         .route("/runs/{run}/timeline/{rank}/", get(timeline))
         .route("/runs/{run}/timeline/{rank}/{what}", get(timeline_part))
         .route_service("/mcp", agents)
-        .fallback(nothing);
+        .fallback(nothing)
+        .method_not_allowed_fallback(not_so);
     let compression = CompressionLayer::new().quality(CompressionLevel::Fastest);
     // What is checked first stands last. The address may be written anew before routes are looked up, so the routes are a
     // service of their own.
@@ -203,6 +202,14 @@ fn router(shared: &Arc<Shared>, address: SocketAddr, log: bool) -> Router {
         .fallback_service(own)
         .layer(middleware::from_fn_with_state(Arc::clone(shared), access::check))
         .layer(middleware::from_fn_with_state(operations::Log(log), operations::log))
+}
+
+async fn not_so(method: Method, uri: Uri) -> Response {
+    let hint = "questions are asked by GET; notes and uploads are put";
+    let problem = Problem::new(ProblemKind::Refused, format!("{} takes no {method}", uri.path()), hint);
+    let mut response = problem.into_response();
+    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
+    response
 }
 
 async fn nothing(uri: Uri) -> Problem {
@@ -230,12 +237,16 @@ async fn timeline_part(
             Problem::new(ProblemKind::Missing, format!("there is no rank {number}"), "a number, or all")
         })?),
     };
-    let (worker, source, part) = (Arc::clone(&shared), run.source.clone(), what.clone());
+    let (worker, source, part, asked) =
+        (Arc::clone(&shared), run.source.clone(), what.clone(), query.clone());
     let work = tokio::task::spawn_blocking(move || {
         let atlas = worker.timelines.of(&*worker.asker, &source, rank)?;
-        Ok(routes::answer(&atlas, &source.name, &part, query.as_deref()))
+        Ok(routes::answer(&atlas, &source.name, &part, asked.as_deref()))
     });
     let failed = |_| Problem::new(ProblemKind::Bug, "the timeline met a bug in gpuscope", "please report it");
     let answered: Response = work.await.map_err(failed)??;
-    Ok(if what.is_empty() { pages::with_bar(answered, &shared, &run).await } else { answered })
+    if !what.is_empty() {
+        return Ok(answered);
+    }
+    Ok(pages::with_bar(answered, &shared, &run, rank, query.as_deref()).await)
 }

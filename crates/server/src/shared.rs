@@ -3,12 +3,13 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use gpuscope_job::Sort;
 use tokio::sync::watch;
 
 use crate::access::Access;
 use crate::answers::Answers;
 use crate::asker::{Asker, Problem, ProblemKind};
-use crate::index::{Index, Run};
+use crate::index::{Index, Run, Status};
 use crate::timelines::Timelines;
 
 pub(crate) struct Shared {
@@ -27,10 +28,15 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    /// The newest run of a sort that can be asked about.
+    pub(crate) fn newest(&self, sort: Sort) -> Option<Run> {
+        let is_usable = |run: &Run| !matches!(run.status, Status::Damaged(_) | Status::Landing);
+        self.index.runs().into_iter().filter(|run| run.sort == sort).find(is_usable)
+    }
+
     pub(crate) fn run(&self, id: &str) -> Result<Run, Problem> {
         if id == "newest" {
-            let newest = self.index.runs().into_iter().next();
-            return newest.ok_or_else(|| {
+            return self.newest(Sort::Traces).ok_or_else(|| {
                 let message = format!("there are no runs in {}", self.index.root().display());
                 Problem::new(ProblemKind::Missing, message, "gpuscope profile train.py writes one")
             });

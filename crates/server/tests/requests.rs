@@ -102,7 +102,7 @@ fn a_crowd_of_idle_connections_keeps_nobody_out() {
     let begun = Instant::now();
     assert_eq!(server.ask("find?text=gemm").0, 200);
     // Without room made for it, it would wait until the crowd is sent away.
-    assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", begun.elapsed());
+    assert!(begun.elapsed() < Duration::from_mins(1), "{:?}", begun.elapsed());
     drop(crowd);
     assert_eq!(server.ask("find?text=gemm").0, 200);
 }

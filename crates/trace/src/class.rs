@@ -20,6 +20,10 @@ pub enum Class {
     Overhead,
     /// `cpu_instant_event`, `[memory]` above all.
     HostInstant,
+    /// A call of the operating system, as Nsight Systems records them.
+    OsRuntime,
+    /// Where a thread was when a profiler looked.
+    HostSample,
     ProfilerRange,
     /// The profiler's own span rows.
     ProfilerSpan,
@@ -56,6 +60,8 @@ impl Class {
             "python_function" => Class::PythonFrame,
             "cuda_sync" => Class::Sync,
             "overhead" => Class::Overhead,
+            "osrt" => Class::OsRuntime,
+            "cpu_sample" => Class::HostSample,
             "cpu_instant_event" => Class::HostInstant,
             "cuda_profiler_range" => Class::ProfilerRange,
             "Trace" => Class::ProfilerSpan,

@@ -6,6 +6,7 @@ mod args;
 mod builder;
 mod class;
 pub mod compile_log;
+mod holds;
 mod index;
 mod intervals;
 mod kept;
@@ -31,6 +32,7 @@ pub use annotations::FETCHING;
 pub use args::{Arg, ArgSet, ArgType, Group};
 pub use builder::Builder;
 pub use class::{Class, Flow};
+pub use holds::{Holds, KernelSum, MeasuredLaunch, Metric, MetricRule, MetricValue, Metrics, Payload};
 pub use index::{
     Autograd, GpuEvent, GpuEvents, Index, Innermost, Launches, LinkedBy, Nesting, Order, Step, StepCursor,
     StepMarker, StepOrigin, Steps,

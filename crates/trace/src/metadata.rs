@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::time::Ns;
+
 /// One entry of `deviceProperties`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Device {
@@ -61,6 +63,8 @@ pub struct Metadata {
     pub recording: Recording,
     /// Added to an event's time it gives the time since the epoch; kept apart so that times stay as written.
     pub base_time_ns: Option<i64>,
+    /// When the recording began, if that is known whatever was recorded.
+    pub began: Option<Ns>,
     pub host_name: Option<String>,
     pub trace_id: Option<String>,
     pub trace_name: Option<String>,

@@ -25,6 +25,8 @@ pub enum Code {
     ProfilerOverhead,
     PartialFirstStep,
     DroppedEvents,
+    RecorderRemarks,
+    OtherContents,
     InferredSteps,
     NoSyncEvents,
     UnexplainedDelays,
@@ -87,6 +89,8 @@ impl Code {
             | Code::InvalidUtf8 => Severity::Warning,
             Code::HostOnly
             | Code::ProfilerOverhead
+            | Code::RecorderRemarks
+            | Code::OtherContents
             | Code::InferredSteps
             | Code::StepsSetApart
             | Code::NoSyncEvents

@@ -106,7 +106,7 @@ impl Trace {
             columns,
             flows,
             // Only files without processes have one.
-            memory_timeline: None,
+            payload: None,
             metadata,
         }
     }

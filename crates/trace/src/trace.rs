@@ -1,7 +1,7 @@
 //! The columns of one trace file, complete and no longer changing.
 
 use crate::class::Class;
-use crate::memory_timeline::MemoryTimeline;
+use crate::holds::{Holds, Payload};
 use crate::metadata::Metadata;
 use crate::quality::Quality;
 use crate::side_tables::{ABSENT, Args};
@@ -112,7 +112,7 @@ pub struct Trace {
     pub flows: Flows,
     pub readings: Vec<Reading>,
     /// Set for files that hold this and no events.
-    pub memory_timeline: Option<MemoryTimeline>,
+    pub payload: Option<Payload>,
     /// Rows that were a begin and an end, with the element of the end; by row.
     pub ends: Vec<(Row, u32)>,
     pub metadata: Metadata,
@@ -129,6 +129,11 @@ fn present(value: i64) -> Option<Ns> {
 }
 
 impl Trace {
+    /// What the file held.
+    pub fn holds(&self) -> Holds {
+        self.payload.as_ref().map_or(Holds::Events, Payload::holds)
+    }
+
     /// How many rows there are.
     pub fn len(&self) -> usize {
         self.columns.start.len()
@@ -209,9 +214,14 @@ impl Trace {
         counts
     }
 
-    /// First start and last end over all duration events.
+    /// First start and last end over all duration events, but for calls of the operating system: threads that serve
+    /// nobody wait in them for as long as the process lives.
     pub fn extent(&self) -> Option<(Ns, Ns)> {
-        self.rows().filter_map(|row| self.span(row)).reduce(|(a, b), (c, d)| (a.min(c), b.max(d)))
+        let counts = |row: &Row| self.class(*row) != Class::OsRuntime;
+        self.rows()
+            .filter(counts)
+            .filter_map(|row| self.span(row))
+            .reduce(|(a, b), (c, d)| (a.min(c), b.max(d)))
     }
 
     /// Bytes of memory the columns take.

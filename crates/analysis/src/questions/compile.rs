@@ -15,9 +15,11 @@ mod recompiles;
 mod spent;
 mod table;
 
-use gpuscope_trace::Ns;
 use gpuscope_trace::compile_log::{Cache, Compilation, CompileLog, Lookup};
+use gpuscope_trace::{Holds, Ns, Payload, View};
 use serde::Serialize;
+
+use crate::Question;
 
 pub use breaks::Break;
 pub use recompiles::Recompile;
@@ -109,6 +111,30 @@ pub struct Frame {
     pub fail_reason: Option<String>,
     /// The lines of the program that led here, outermost first.
     pub called_from: Vec<String>,
+}
+
+/// What torch.compile did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Compile;
+
+impl Question for Compile {
+    type Local = CompileAnswer;
+    type Answer = CompileAnswer;
+
+    fn reads(&self) -> &'static [Holds] {
+        &[Holds::CompileLog]
+    }
+
+    fn local(&self, rank: u32, view: View<'_>) -> CompileAnswer {
+        match &view.trace.payload {
+            Some(Payload::CompileLog(log)) => local(rank, log),
+            _ => CompileAnswer::default(),
+        }
+    }
+
+    fn merge(&self, locals: Vec<CompileAnswer>) -> CompileAnswer {
+        merge(locals)
+    }
 }
 
 /// What one process contributes.

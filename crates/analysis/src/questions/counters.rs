@@ -8,17 +8,21 @@
 //! Over several ranges counters are added up, but for means and shares (`.avg`, `.pct`, `.ratio`, `per_second`),
 //! of which the mean is taken, and `.max` and `.min`.
 
+mod measured;
 mod reading;
 mod table;
 
 use std::collections::BTreeMap;
 
-use gpuscope_trace::{Class, Ns, Row, View};
+use gpuscope_trace::{Class, Holds, Metrics, Ns, Payload, Row, View};
 use serde::Serialize;
 
 use crate::Question;
 
+pub use measured::{JoinedRow, MetricRow, RuleRow};
 pub use reading::Readings;
+
+use measured::Launched;
 
 /// One range.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -60,50 +64,85 @@ pub struct CountersAnswer {
     pub ranks: Vec<RankCounters>,
     pub ops: Vec<OperatorCounters>,
     pub ranges: Vec<Range>,
+    /// What Nsight Compute measured, and what its rules say.
+    pub metrics: Vec<MetricRow>,
+    pub rules: Vec<RuleRow>,
+    /// The same beside a trace.
+    pub joined: Vec<JoinedRow>,
+}
+
+/// What one rank contributes, or one page of Nsight Compute.
+#[derive(Debug, Default)]
+pub struct LocalCounters {
+    answer: CountersAnswer,
+    measured: Option<Metrics>,
+    launched: Option<Launched>,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Counters;
 
 impl Question for Counters {
-    type Local = CountersAnswer;
+    type Local = LocalCounters;
     type Answer = CountersAnswer;
 
-    fn local(&self, rank: u32, view: View<'_>) -> CountersAnswer {
-        let trace = view.trace;
-        let ranges = by_start(view, |row| trace.class(row) == Class::ProfilerRange);
-        if ranges.is_empty() {
-            return CountersAnswer::default();
-        }
-        let launches = by_start(view, |row| is_kernel_launch(view, row));
-        let linked = ranges.len() == launches.len();
-        let mut readings = Readings::by_row(trace);
-        let range = |(i, row): (usize, &Row)| {
-            let launch = launches.get(i).copied().filter(|_| linked);
-            Range {
-                rank,
-                kernel: trace.name(*row).to_owned(),
-                op_stack: launch.map(|call| op_stack(view, call)).unwrap_or_default(),
-                launch_ns: launch.and_then(|call| trace.start(call)),
-                readings: readings.remove(row).unwrap_or_default(),
-            }
-        };
-        let selected = ranges.iter().enumerate().filter(|(_, row)| view.selection.has(**row));
-        let joined: Vec<Range> = selected.map(range).collect();
-        let of_rank =
-            RankCounters { rank, ranges: ranges.len() as u64, launches: launches.len() as u64, linked };
-        CountersAnswer { ranks: vec![of_rank], ops: by_operator(rank, &joined), ranges: joined }
+    fn reads(&self) -> &'static [Holds] {
+        &[Holds::Events, Holds::Metrics]
     }
 
-    fn merge(&self, locals: Vec<CountersAnswer>) -> CountersAnswer {
-        let mut all = CountersAnswer::default();
-        for local in locals {
-            all.ranks.extend(local.ranks);
-            all.ops.extend(local.ops);
-            all.ranges.extend(local.ranges);
+    fn local(&self, rank: u32, view: View<'_>) -> LocalCounters {
+        if let Some(Payload::Metrics(metrics)) = &view.trace.payload {
+            return LocalCounters { measured: Some(metrics.clone()), ..LocalCounters::default() };
         }
+        let launched = Some(Launched::of(rank, view));
+        LocalCounters { answer: ranges(rank, view), measured: None, launched }
+    }
+
+    fn merge(&self, locals: Vec<LocalCounters>) -> CountersAnswer {
+        let mut all = CountersAnswer::default();
+        let (mut measured, mut launched) = (Vec::new(), Vec::new());
+        for local in locals {
+            all.ranks.extend(local.answer.ranks);
+            all.ops.extend(local.answer.ops);
+            all.ranges.extend(local.answer.ranges);
+            measured.extend(local.measured);
+            launched.extend(local.launched);
+        }
+        for metrics in &measured {
+            let (metrics, rules) = measured::rows(metrics);
+            all.metrics.extend(metrics);
+            all.rules.extend(rules);
+        }
+        all.joined = measured::joined(&measured, &launched);
         all
     }
+}
+
+/// What torch.profiler read of a rank's kernels.
+fn ranges(rank: u32, view: View<'_>) -> CountersAnswer {
+    let trace = view.trace;
+    let ranges = by_start(view, |row| trace.class(row) == Class::ProfilerRange);
+    if ranges.is_empty() {
+        return CountersAnswer::default();
+    }
+    let launches = by_start(view, |row| is_kernel_launch(view, row));
+    let linked = ranges.len() == launches.len();
+    let mut readings = Readings::by_row(trace);
+    let range = |(i, row): (usize, &Row)| {
+        let launch = launches.get(i).copied().filter(|_| linked);
+        Range {
+            rank,
+            kernel: trace.name(*row).to_owned(),
+            op_stack: launch.map(|call| op_stack(view, call)).unwrap_or_default(),
+            launch_ns: launch.and_then(|call| trace.start(call)),
+            readings: readings.remove(row).unwrap_or_default(),
+        }
+    };
+    let selected = ranges.iter().enumerate().filter(|(_, row)| view.selection.has(**row));
+    let joined: Vec<Range> = selected.map(range).collect();
+    let of_rank = RankCounters { rank, ranges: ranges.len() as u64, launches: launches.len() as u64, linked };
+    let ops = by_operator(rank, &joined);
+    CountersAnswer { ranks: vec![of_rank], ops, ranges: joined, ..CountersAnswer::default() }
 }
 
 /// Duration events of a sort by start, then in file order.

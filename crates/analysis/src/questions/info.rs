@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gpuscope_table::{Table, Tabular, Unit};
 use gpuscope_trace::metadata::{ProcessGroup, Recording};
-use gpuscope_trace::{Ns, View};
+use gpuscope_trace::{Holds, Ns, View};
 use serde::Serialize;
 
 use crate::Question;
@@ -72,9 +72,13 @@ impl Question for Info {
     type Local = RankInfo;
     type Answer = InfoAnswer;
 
+    fn reads(&self) -> &'static [Holds] {
+        Holds::ALL
+    }
+
     fn local(&self, rank: u32, view: View<'_>) -> RankInfo {
         let (trace, about) = (view.trace, &view.trace.metadata);
-        let extent = trace.extent();
+        let extent = trace.extent().or(about.began.map(|began| (began, began)));
         let categories = trace.elements_by_category();
         let distributed = about.distributed.clone().unwrap_or_default();
         RankInfo {

@@ -12,7 +12,7 @@ mod figures;
 mod types;
 
 use gpuscope_table::{Table, Tabular, Unit};
-use gpuscope_trace::{GpuEvent, Ns, StrId, View};
+use gpuscope_trace::{Class, GpuEvent, Holds, KernelSum, KindRules, Ns, Payload, StrId, View};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -99,7 +99,14 @@ impl Question for Kernels {
     type Local = RankKernels;
     type Answer = KernelsAnswer;
 
+    fn reads(&self) -> &'static [Holds] {
+        &[Holds::Events, Holds::KernelSums]
+    }
+
     fn local(&self, rank: u32, view: View<'_>) -> RankKernels {
+        if let Some(Payload::KernelSums(sums)) = &view.trace.payload {
+            return self.summed(rank, sums);
+        }
         let mut launches: FxHashMap<(KernelType, StrId), Durations> = FxHashMap::default();
         let mut unions = Unions::default();
         for event in view.gpu().filter(|event| self.lists(event)) {
@@ -139,6 +146,30 @@ impl Question for Kernels {
 }
 
 impl Kernels {
+    /// Rows that another program added up: what overlapped is not known.
+    fn summed(&self, rank: u32, sums: &[KernelSum]) -> RankKernels {
+        let all: i128 = sums.iter().map(|sum| i128::from(sum.sum_ns)).sum();
+        let rules = KindRules::default();
+        let row = |sum: &KernelSum| KernelRow {
+            rank,
+            kernel_type: rules.kind(Class::Kernel, &sum.name).map_or(KernelType::Computation, KernelType::of),
+            name: sum.name.clone(),
+            count: sum.count,
+            sum_ns: Ns(sum.sum_ns),
+            mean_ns: sum.mean_ns,
+            min_ns: Ns(sum.min_ns),
+            max_ns: Ns(sum.max_ns),
+            std_ns: sum.std_ns,
+            pct: if all == 0 { 0.0 } else { 100.0 * sum.sum_ns as f64 / all as f64 },
+            names: 1,
+        };
+        let mut rows: Vec<KernelRow> = sums.iter().map(row).collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.sum_ns));
+        rows.retain(|row| !(self.exclude_memory && row.kernel_type == KernelType::Memory));
+        rows.truncate(self.num_kernels.unwrap_or(usize::MAX));
+        RankKernels { combinations: Combinations::default(), rows }
+    }
+
     fn lists(&self, event: &GpuEvent) -> bool {
         !(self.exclude_memory && KernelType::of(event.kind) == KernelType::Memory)
     }

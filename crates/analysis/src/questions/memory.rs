@@ -17,7 +17,7 @@ mod figures;
 mod table;
 mod timeline;
 
-use gpuscope_trace::{Ns, View};
+use gpuscope_trace::{Holds, Ns, Payload, View};
 use serde::Serialize;
 
 use crate::Question;
@@ -130,12 +130,15 @@ impl Question for Memory {
     type Local = MemoryAnswer;
     type Answer = MemoryAnswer;
 
+    fn reads(&self) -> &'static [Holds] {
+        &[Holds::Events, Holds::MemoryTimeline]
+    }
+
     fn local(&self, rank: u32, view: View<'_>) -> MemoryAnswer {
-        let timeline = view
-            .trace
-            .memory_timeline
-            .as_ref()
-            .and_then(|recorded| Timeline::of(rank, recorded, self.series));
+        let timeline = match &view.trace.payload {
+            Some(Payload::MemoryTimeline(recorded)) => Timeline::of(rank, recorded, self.series),
+            _ => None,
+        };
         let (devices, out_of_memory) = events::of(rank, view, self.series);
         MemoryAnswer { devices, out_of_memory, timeline: None, timelines: timeline.into_iter().collect() }
     }

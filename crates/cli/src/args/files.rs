@@ -68,4 +68,6 @@ pub(crate) enum Limit {
     Parse,
     /// Read the file into columns, decompressing on a second thread
     Read,
+    /// Pass over the rows and columns of a database that its reader needs
+    Rows,
 }

@@ -3,7 +3,7 @@
 use gpuscope_analysis::Question;
 use gpuscope_job::{JobOptions, Outcome, worst};
 use gpuscope_table::{Table, Tabular, Unit};
-use gpuscope_trace::{Quality, Severity, View};
+use gpuscope_trace::{Holds, Quality, Severity, View};
 use serde::Serialize;
 
 use super::{ask, options};
@@ -57,6 +57,10 @@ struct Nothing;
 impl Question for Nothing {
     type Local = ();
     type Answer = Findings;
+
+    fn reads(&self) -> &'static [Holds] {
+        Holds::ALL
+    }
 
     fn local(&self, _rank: u32, _view: View<'_>) {}
 

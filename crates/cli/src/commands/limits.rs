@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use gpuscope_formats::{ReadOptions, limits};
+use gpuscope_formats::{Head, ReadOptions, limits, read, read_file};
 use serde::Serialize;
 
 use crate::Console;
@@ -42,14 +42,21 @@ pub(crate) fn run(file: &Path, what: Limit, console: &mut Console<'_>) -> Result
         }
         Limit::Read => {
             let options = ReadOptions { pipelined: true, ..ReadOptions::default() };
+            let format = Head::of(&*bytes)?.format();
             let read = || {
-                let file = std::fs::File::open(file).map_err(|error| unreadable(&error))?;
-                gpuscope_formats::read(file, options).map_err(|error| unreadable(&error))
+                let by_place = format.and_then(|format| read_file(file, format, &|| true, options));
+                let loaded = by_place.unwrap_or_else(|| {
+                    std::fs::File::open(file).map_err(Into::into).and_then(|file| read(file, options))
+                });
+                loaded.map_err(|error| unreadable(&error))
             };
             let length = read()?.text_bytes;
             // Two cores that are both free at once are rarer than one: more tries find them.
-            best_of(3 * RUNS, "read", length, || read().map(|loaded| loaded.trace.elements))
+            best_of(3 * RUNS, "read", length, || {
+                read().map(|loaded| loaded.traces.iter().map(|trace| trace.elements).sum())
+            })
         }
+        Limit::Rows => best("rows", length, || limits::rows(file).map_err(|error| unreadable(&error))),
         Limit::Parse => {
             let padded = limits::padded(&bytes);
             best("parse", length, || {

@@ -130,7 +130,11 @@ fn what_is_no_log_is_named_with_the_way_out() {
     folder.write("rank0.json", rank(0).to_json()).write("empty/notes.txt", "hello");
     let trace = folder.run(&["compile", "@rank0.json"]);
     assert_eq!(trace.exit, 3);
-    assert!(trace.err.contains("rank0.json: expected a record of a TORCH_TRACE log"), "{}", trace.err);
+    assert!(
+        trace.err.contains("rank0.json: expected a log of torch.compile, found a trace"),
+        "{}",
+        trace.err
+    );
     assert!(trace.err.contains("TORCH_TRACE=logs python train.py"), "{}", trace.err);
     let none = folder.run(&["compile", "@empty"]);
     assert_eq!(none.exit, 3);

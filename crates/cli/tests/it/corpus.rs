@@ -181,7 +181,9 @@ fn every_command_answers_every_trace() {
         for command in COMMANDS {
             for format in ["--json", "--color=never"] {
                 let ran = folder.run(&[command, &path, format]);
-                assert_eq!(ran.exit == 0, readable, "{command} {path} {format}: {}", ran.err);
+                // A file without events says which question it is for.
+                let answered = ran.exit == 0 || ran.err.contains("reads it");
+                assert_eq!(answered, readable, "{command} {path} {format}: {}", ran.err);
                 assert_ne!(ran.exit, 70, "{command} {path} {format}: {}", ran.err);
             }
         }

@@ -12,7 +12,7 @@ use super::resync::next_event;
 use super::shape::Shapes;
 use super::skip::Skipper;
 use super::{escape, xla};
-use crate::{Broken, Pour, ReadError, sniff};
+use crate::{Broken, Parsed, Poured, ReadError, Stream, sniff};
 
 /// One event or metadata value may be this long; what is longer is damage, or of no use to anyone.
 pub(super) const LONGEST_VALUE: usize = 64 << 20;
@@ -28,13 +28,6 @@ enum State {
     /// Inside a value that nobody needs and that is too long to hold.
     Skipping(Skipper),
     Done,
-}
-
-/// What the file turned out to be.
-#[derive(Debug)]
-pub(crate) struct Parsed {
-    pub(crate) trace: Trace,
-    pub(crate) format: &'static str,
 }
 
 #[derive(Debug)]
@@ -72,8 +65,19 @@ impl Default for Document {
     }
 }
 
-impl Pour for Document {
-    type Error = ReadError;
+impl Stream for Document {
+    fn taken(&self) -> (u64, u64) {
+        (self.events.builder.heap_bytes() as u64, self.events.builder.elements())
+    }
+
+    fn finish(self: Box<Self>, poured: &Poured) -> Result<Parsed, ReadError> {
+        let (trace, format) = self.into_trace(poured.left, poured.broken.as_ref())?;
+        let traces = match trace.into_ranks() {
+            Err(whole) => vec![*whole],
+            Ok(parts) => parts.into_iter().map(|(_, part)| part).collect(),
+        };
+        Ok(Parsed { traces, format })
+    }
 
     fn feed(&mut self, buffer: &[u8], from: usize, to: usize, last: bool) -> Result<usize, ReadError> {
         let mut cursor = Cursor::new(buffer, from, to);
@@ -279,9 +283,13 @@ impl Document {
         ReadError::NotATrace { offset: self.offset, expected: format!("expected {expected}") }
     }
 
-    /// The trace, when all text has been fed. `left` bytes at the end were part of something unfinished;
-    /// `broken` says why the text itself broke off, if it did.
-    pub(crate) fn finish(mut self, left: usize, broken: Option<&Broken>) -> Result<Parsed, ReadError> {
+    /// The trace and what its format is called, when all text has been fed. `left` bytes at the end were part of something
+    /// unfinished; `broken` says why the text itself broke off, if it did.
+    pub(crate) fn into_trace(
+        mut self,
+        left: usize,
+        broken: Option<&Broken>,
+    ) -> Result<(Trace, &'static str), ReadError> {
         let elements = self.events.builder.elements();
         if !self.saw_event_array && !self.bare_array {
             return Err(self.no_events());
@@ -320,16 +328,7 @@ impl Document {
         self.events.builder.mark_streams(xla::stream_of);
         let trace = self.events.builder.finish();
         let is_xla = trace.tracks.iter().any(|(_, track)| track.xla_stream);
-        Ok(Parsed { trace, format: if is_xla { "jax" } else { "kineto" } })
-    }
-
-    /// Bytes of memory that what was read so far takes.
-    pub(crate) fn heap_bytes(&self) -> u64 {
-        self.events.builder.heap_bytes() as u64
-    }
-
-    pub(crate) fn elements(&self) -> u64 {
-        self.events.builder.elements()
+        Ok((trace, if is_xla { "jax" } else { super::NAME }))
     }
 
     fn no_events(&mut self) -> ReadError {

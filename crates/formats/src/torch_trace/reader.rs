@@ -53,8 +53,14 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    pub(super) fn has_read(&self) -> bool {
-        self.records > 0
+    pub(super) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// What is kept of the text, at about.
+    pub(super) fn text_bytes(&self) -> u64 {
+        let texts = self.texts.values().flat_map(FxHashMap::values).chain(self.any_texts.values());
+        (self.payload.capacity() + texts.map(String::len).sum::<usize>()) as u64
     }
 
     /// Takes in a line; `is_whole` says that its end was seen.

@@ -47,7 +47,7 @@ fn real_traces_read_like_strict_json() {
         let text = text(&path);
         if let Some(want) = gpuscope_formats::strict::read(&text) {
             let got = load(&text).unwrap();
-            assert_same(&path.display().to_string(), &got.trace, &want);
+            assert_same(&path.display().to_string(), &got.traces[0], &want);
             compared += 1;
         }
     }

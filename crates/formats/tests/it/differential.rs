@@ -17,8 +17,8 @@ pub(crate) fn agree(what: &str, text: &[u8]) -> bool {
     let loaded = load(text);
     let Some(want) = strict::read(text) else { return false };
     let got = loaded.unwrap_or_else(|error| panic!("{what}: strict JSON was refused: {error}"));
-    assert_same(what, &got.trace, &want);
-    let remarks = |code| got.trace.quality.iter().filter(|entry| entry.code == code).count();
+    assert_same(what, &got.traces[0], &want);
+    let remarks = |code| got.traces[0].quality.iter().filter(|entry| entry.code == code).count();
     assert_eq!(remarks(gpuscope_trace::Code::MalformedEvents), 0, "{what}: strict JSON was called damaged");
     assert_eq!(remarks(gpuscope_trace::Code::Truncated), 0, "{what}: strict JSON was called truncated");
     true

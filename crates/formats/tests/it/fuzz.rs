@@ -43,7 +43,7 @@ fn seeds() -> Vec<Vec<u8>> {
 /// Nothing that can be read makes the reader, the links or the index panic.
 pub(crate) fn reading(input: &[u8]) {
     if let Ok(loaded) = load(input) {
-        let (trace, index) = (&loaded.trace, gpuscope_trace::Index::default());
+        let (trace, index) = (&loaded.traces[0], gpuscope_trace::Index::default());
         index.gpu(trace);
         index.launches(trace);
         index.order(trace);

@@ -11,7 +11,7 @@ use crate::differential::generated;
 #[test]
 fn layout_does_not_matter() {
     let text = generated(&Plan::small().with_events(400));
-    let want = load(&text).unwrap().trace;
+    let want = load(&text).unwrap().into_trace();
     let document: Value = serde_json::from_slice(&text).unwrap();
     let mut other_order = document.as_object().unwrap().clone();
     let events = other_order.remove("traceEvents").unwrap();
@@ -23,14 +23,14 @@ fn layout_does_not_matter() {
         ("indented", serde_json::to_string_pretty(&document).unwrap()),
         ("metadata last", last),
     ] {
-        let got = load(text.as_bytes()).unwrap().trace;
+        let got = load(text.as_bytes()).unwrap().into_trace();
         assert_eq!(got.metadata, want.metadata, "{name}");
         assert_eq!(got.len(), want.len(), "{name}");
         // Times re-written by a float parser are not compared: the strict reader says what this text holds.
         assert_same(name, &got, &strict::read(text.as_bytes()).unwrap());
     }
     let bare = events.to_string();
-    assert_eq!(load(bare.as_bytes()).unwrap().trace.len(), want.len());
+    assert_eq!(load(bare.as_bytes()).unwrap().into_trace().len(), want.len());
 }
 
 #[test]
@@ -40,7 +40,7 @@ fn old_names_and_string_ids() {
         {"ph": "X", "cat": "Runtime", "name": "cudaLaunchKernel", "pid": 4000000000000, "tid": -5, "ts": 1, "dur": 2, "args": {"correlation": 1, "stream": "0x0"}},
         {"ph": "X", "cat": "cuda_sync", "name": "s", "pid": 0, "tid": 7, "ts": 1, "dur": 2, "args": {"stream": 4294967295}}
     ]"#;
-    let trace = load(text.as_bytes()).unwrap().trace;
+    let trace = load(text.as_bytes()).unwrap().into_trace();
     assert_eq!(
         (trace.class(0), trace.class(1), trace.class(2)),
         (Class::Kernel, Class::Runtime, Class::Sync)
@@ -61,7 +61,7 @@ fn jax_streams_are_known_by_name() {
         {"pid":3,"tid":99,"name":"loop_fusion","ts":940.061,"dur":48.5,"ph":"X","args":{}},
         {}]}"#;
     let loaded = load(text.as_bytes()).unwrap();
-    let trace = &loaded.trace;
+    let trace = &loaded.traces[0];
     assert_eq!(loaded.format, "jax");
     assert_eq!((trace.class(0), trace.class(1)), (Class::XlaDevice, Class::Uncategorised));
     assert_eq!((trace.track(0).device, trace.track(0).stream), (2, Some(16)));

@@ -5,7 +5,7 @@ use gpuscope_trace::{Arg, Index, LinkedBy, Trace};
 use crate::describe::load;
 
 fn trace(events: &[&str]) -> Trace {
-    load(format!("{{\"traceEvents\": [{}]}}", events.join(",\n")).as_bytes()).unwrap().trace
+    load(format!("{{\"traceEvents\": [{}]}}", events.join(",\n")).as_bytes()).unwrap().into_trace()
 }
 
 fn host(cat: &str, name: &str, tid: i64, ts: f64, dur: f64, args: &str) -> String {

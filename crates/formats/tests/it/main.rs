@@ -10,5 +10,7 @@ mod differential;
 mod fuzz;
 mod layouts;
 mod links;
+mod nsys;
 mod rewrite;
 mod torch_trace;
+mod toy_format;

@@ -63,20 +63,20 @@ fn sound(what: &str, text: &[u8]) -> bool {
         (Err(_), None) => return false,
         (loaded, copied) => panic!("{what}: read {}, copied {}", loaded.is_ok(), copied.is_some()),
     };
-    assert_eq!(done.elements, loaded.trace.elements, "{what}");
+    assert_eq!(done.elements, loaded.traces[0].elements, "{what}");
     if let Err(error) = serde_json::from_slice::<serde_json::Value>(&out) {
         panic!("{what}: the copy is no JSON: {error}\n{}", String::from_utf8_lossy(&out));
     }
     let again = load(&out).unwrap_or_else(|error| panic!("{what}: the copy is no trace: {error}"));
     let compare = if done.mended == 0 { assert_same } else { assert_same_but_texts };
-    compare(what, &again.trace, &loaded.trace);
+    compare(what, &again.traces[0], &loaded.traces[0]);
     let damage = |trace: &Trace| {
         use gpuscope_trace::Code::{MalformedEvents, Truncated};
         let count = |code| trace.quality.iter().filter(|q| q.code == code).map(|q| q.count).sum::<u64>();
         (count(Truncated) > 0, count(MalformedEvents))
     };
-    assert_eq!((done.truncated, done.damaged), damage(&loaded.trace), "{what}");
-    assert_eq!(damage(&again.trace), (false, 0), "{what}: the copy is damaged");
+    assert_eq!((done.truncated, done.damaged), damage(&loaded.traces[0]), "{what}");
+    assert_eq!(damage(&again.traces[0]), (false, 0), "{what}: the copy is damaged");
     true
 }
 
@@ -122,7 +122,7 @@ fn a_text_that_breaks_off_is_closed_behind_its_last_whole_element() {
     for cut in (start..text.len()).step_by(37) {
         let out = copied(&text[..cut]);
         let strictly = strict::read(&out).unwrap_or_else(|| panic!("cut at {cut}: no JSON"));
-        assert_same(&format!("cut at {cut}"), &strictly, &load(&text[..cut]).unwrap().trace);
+        assert_same(&format!("cut at {cut}"), &strictly, &load(&text[..cut]).unwrap().into_trace());
     }
 }
 
@@ -156,7 +156,7 @@ impl Editor for Busy {
 #[test]
 fn an_editor_sees_the_indexes_of_the_reader() {
     let text = generated(&Plan::small().with_sync_rows());
-    let trace = load(&text).unwrap().trace;
+    let trace = load(&text).unwrap().into_trace();
     let mut busy = Busy::default();
     let (out, done) = copy(&text, 1000, &mut busy).unwrap();
     assert_eq!(busy.seen.len() as u64, trace.elements);

@@ -9,7 +9,7 @@ use gpuscope_job::Sort;
 
 use super::{answer, form, options, pairs};
 use crate::asker::{Asked, Form, Problem, ProblemKind};
-use crate::index::{Run, Status};
+use crate::index::Run;
 use crate::shared::Shared;
 
 const KNOWN: [&str; 6] = ["flame", "memory", "timeline", "kernels", "hta", "compile"];
@@ -41,10 +41,7 @@ pub(super) async fn ask(
 
 fn newest(shared: &Shared, question: &str) -> Result<Run, Problem> {
     let sort = if question == "compile" { Sort::CompileLogs } else { Sort::Traces };
-    let runs = shared.index.runs();
-    let mut fitting = runs.into_iter().filter(|run| run.sort == sort);
-    let usable = |run: &Run| !matches!(run.status, Status::Damaged(_) | Status::Landing);
-    fitting.find(usable).ok_or_else(|| {
+    shared.newest(sort).ok_or_else(|| {
         let folder = shared.index.root().display();
         let (what, hint) = match sort {
             Sort::CompileLogs => (

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use axum::Json;
-use axum::body::Bytes;
+use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
-use futures_util::stream;
+use futures_util::{StreamExt as _, stream};
 use gpuscope_job::Sort;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -136,6 +136,8 @@ pub(super) struct Writing {
     note: String,
 }
 
+/// Of an upload.
+const LARGEST: u64 = 2 << 30;
 const MOST_TAGS: usize = 32;
 const LONGEST: usize = 10_000;
 
@@ -167,21 +169,22 @@ fn allowed(shared: &Shared) -> Result<(), Problem> {
     shared.writable.then_some(()).ok_or_else(refused)
 }
 
-/// Takes a trace into the folder: first aside, and in its place once it is whole.
+/// Takes a trace into the folder: first aside, and in its place once it is whole. Whether it may come is asked before any of
+/// it is read.
 pub(super) async fn upload(
     State(shared): State<Arc<Shared>>,
     Path(name): Path<String>,
-    body: Bytes,
+    body: Body,
 ) -> Result<Response, Problem> {
     allowed(&shared)?;
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let ends = [".json", ".json.gz", ".json.zst", ".log"];
+    let ends = [".json", ".json.gz", ".json.zst", ".log", ".sqlite", ".csv"];
     if name.len() > 120
         || !name.chars().all(is_plain)
         || name.starts_with('.')
         || !ends.iter().any(|end| name.ends_with(end))
     {
-        let hint = "letters, digits, - _ . and one of the endings .json .json.gz .json.zst .log";
+        let hint = format!("letters, digits, - _ . and one of the endings {}", ends.join(" "));
         return Err(Problem::new(
             ProblemKind::Refused,
             format!("{name:?} is no name for a trace here"),
@@ -189,20 +192,27 @@ pub(super) async fn upload(
         ));
     }
     let folder = shared.index.root().join("uploads");
-    let moved = tokio::task::spawn_blocking(move || {
-        std::fs::create_dir_all(&folder)?;
-        // Names that begin with a dot are not looked at.
-        let mut aside = tempfile::Builder::new().prefix(".upload-").tempfile_in(&folder)?;
-        std::io::Write::write_all(&mut aside, &body)?;
-        aside.persist_noclobber(folder.join(&name)).map_err(|error| error.error)
-    });
-    match moved.await {
-        Ok(Ok(_)) => Ok((StatusCode::CREATED, json_of(&json!({"ok": true}))).into_response()),
-        Ok(Err(error)) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+    let lost =
+        |_| Problem::new(ProblemKind::Bug, "the file could not be kept", "is there room in the folder?");
+    std::fs::create_dir_all(&folder).map_err(lost)?;
+    // Names that begin with a dot are not looked at.
+    let mut aside = tempfile::Builder::new().prefix(".upload-").tempfile_in(&folder).map_err(lost)?;
+    let mut left = LARGEST;
+    let mut pieces = body.into_data_stream();
+    while let Some(piece) = pieces.next().await {
+        let broken = |_| Problem::new(ProblemKind::Refused, "the file broke off on its way", "send it again");
+        let piece = piece.map_err(broken)?;
+        left = left.checked_sub(piece.len() as u64).ok_or_else(|| {
+            let hint = format!("at most {} GiB; a larger one is put into the folder itself", LARGEST >> 30);
+            Problem::new(ProblemKind::Refused, "the file is too large", hint)
+        })?;
+        std::io::Write::write_all(&mut aside, &piece).map_err(lost)?;
+    }
+    match aside.persist_noclobber(folder.join(&name)) {
+        Ok(_) => Ok((StatusCode::CREATED, json_of(&json!({"ok": true}))).into_response()),
+        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {
             Err(Problem::new(ProblemKind::Refused, "there is a file of this name", "give it another name"))
         }
-        _ => {
-            Err(Problem::new(ProblemKind::Bug, "the file could not be kept", "is there room in the folder?"))
-        }
+        Err(error) => Err(lost(error.error)),
     }
 }

@@ -478,7 +478,7 @@ fn real_traces_show_what_an_expert_sees() {
 
 fn of_trace<T>(path: &std::path::Path, ask: impl FnOnce(View<'_>) -> T) -> T {
     let file = std::fs::File::open(path).unwrap();
-    let trace = gpuscope_formats::read(file, gpuscope_formats::ReadOptions::default()).unwrap().trace;
+    let trace = gpuscope_formats::read(file, gpuscope_formats::ReadOptions::default()).unwrap().into_trace();
     let (index, selection) = (gpuscope_trace::Index::default(), Selection::everything());
     ask(View { trace: &trace, index: &index, selection: &selection })
 }

@@ -1,6 +1,7 @@
 //! Counters as tables.
 
 use gpuscope_table::{Table, Tabular, Unit};
+use gpuscope_trace::MetricValue;
 
 use super::{CountersAnswer, OperatorCounters};
 
@@ -28,6 +29,63 @@ impl Tabular for CountersAnswer {
                 if r.linked { "yes" } else { "no" }.to_owned()
             })
             .build();
-        vec![ops, ranks]
+        vec![ops, ranks, measured(self), rules(self), joined(self)]
     }
+}
+
+fn measured(answer: &CountersAnswer) -> Table {
+    Table::of("metrics", "Measured by Nsight Compute", &answer.metrics)
+        .int("id", Unit::None, "The launch, as Nsight Compute numbers it", |row| row.id)
+        .text("section", "The section of the report", |row| row.section.clone())
+        .text("metric", "The metric", |row| match &row.label {
+            Some(label) => format!("{} ({label})", row.metric),
+            None => row.metric.clone(),
+        })
+        .text("value", "Its value", |row| match &row.value {
+            MetricValue::Int(value) => Some(value.to_string()),
+            MetricValue::Number(value) => Some(value.to_string()),
+            MetricValue::Text(text) => Some(text.clone()),
+            MetricValue::Absent => None,
+        })
+        .text("unit", "Its unit, as Nsight Compute wrote it", |row| row.unit.clone())
+        .text("kernel", "The kernel", |row| row.kernel.clone())
+        .build()
+}
+
+fn rules(answer: &CountersAnswer) -> Table {
+    Table::of("rules", "Advice of Nsight Compute", &answer.rules)
+        .int("id", Unit::None, "The launch, as Nsight Compute numbers it", |row| row.id)
+        .float(
+            "estimated_speedup_pct",
+            Unit::Percent,
+            "What could be saved of the kernel, as the rule estimates it",
+            |row| row.estimated_speedup_pct,
+        )
+        .text("type", "OPT: something to do; INF: to know", |row| row.sort.clone())
+        .text("rule", "The rule", |row| row.rule.clone())
+        .text("description", "What it says", |row| row.description.clone())
+        .text("kernel", "The kernel", |row| row.kernel.clone())
+        .build()
+}
+
+fn joined(answer: &CountersAnswer) -> Table {
+    Table::of("joined", "Measured kernels in the trace", &answer.joined)
+        .int("id", Unit::None, "The launch, as Nsight Compute numbers it", |row| row.id)
+        .int("rank", Unit::None, "The rank of the trace", |row| i64::from(row.rank))
+        .int("launches", Unit::Count, "Launches of this kernel with this shape in the trace", |row| {
+            row.launches as i64
+        })
+        .int("sum_ns", Unit::Ns, "Their time", |row| row.sum_ns.0)
+        .float("pct", Unit::Percent, "Of the rank's GPU time", |row| row.pct)
+        .int("dur_ns", Unit::Ns, "What the measured launch took in the trace", |row| {
+            row.dur_ns.map(|dur| dur.0)
+        })
+        .int(
+            "estimated_gain_ns",
+            Unit::Ns,
+            "What could be saved of all launches, if the best rule is right",
+            |row| row.estimated_gain_ns.map(|gain| gain.0),
+        )
+        .text("kernel", "The kernel", |row| row.kernel.clone())
+        .build()
 }

@@ -7,6 +7,7 @@ mod acceptance;
 mod cases;
 mod decimal;
 pub(crate) mod document;
+pub(crate) mod exports;
 pub(crate) mod inputs;
 mod repeat;
 mod table;

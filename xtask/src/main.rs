@@ -49,6 +49,7 @@ cargo xtask COMMAND
   conformance                the release build against ../shared/oracle
   pages                      the pages in a headless Chromium, and the types of web/
   pages-bench                what pages of millions of events cost the browser, also part of bench
+  exports-bench              reading an export of Nsight Systems beside a bare pass over it, also part of bench
   python-bench               what loading a trace from Python costs beside HTA, also part of bench
   questions [--large] [--rounds 3]
                              CPU time of every question beside reading; updates BENCHMARKS.md. --large adds 10 M
@@ -117,6 +118,10 @@ fn run(args: &mut Args) -> Result<ExitCode> {
             args.finish()?;
             say(pages::bench::run(&workspace)?);
         }
+        "exports-bench" => {
+            args.finish()?;
+            bench::exports::run(&workspace)?;
+        }
         "python-bench" => {
             args.finish()?;
             say(python::bench::run(&workspace)?);
@@ -130,6 +135,7 @@ fn run(args: &mut Args) -> Result<ExitCode> {
             let options = bench::Options::read(args)?;
             args.finish()?;
             bench::run(&workspace, &options)?;
+            bench::exports::run(&workspace)?;
             say(pages::bench::run(&workspace)?);
             say(python::bench::run(&workspace)?);
         }

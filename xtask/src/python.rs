@@ -18,7 +18,8 @@ use crate::workspace::{self, Workspace};
 /// What builds and checks the package.
 const TOOLS: [&str; 4] = ["uv==0.13.7", "maturin==1.16.0", "mypy==2.4.1", "ruff==0.17.4"];
 /// What the tests use beside the wheel and its extras.
-const TRIED_WITH: [&str; 4] = ["pytest", "pytest-timeout", "nbclient", "ipykernel"];
+const TRIED_WITH: [&str; 6] =
+    ["pytest", "pytest-timeout", "nbclient", "ipykernel", "mcp>=2", "schemathesis>=4"];
 const TORCH: &str = "torch==2.15.0";
 /// What `pip install gpuscope` may fetch.
 const LARGEST_WHEEL: u64 = 25_000_000;

@@ -200,8 +200,35 @@ fn at_a_glance(answer: &DossierAnswer) -> Overview {
         mfu_pct: value("mfu"),
         exposed_communication_pct: value("exposed_comm"),
         findings: answer.analyze.findings.iter().map(found).collect(),
+        lacks: lacking(answer),
         ..Overview::default()
     }
+}
+
+/// What was not recorded, by the questions that need it.
+fn lacking(answer: &DossierAnswer) -> Vec<(String, String)> {
+    const GPU: &str = "no GPU work was recorded: ProfilerActivity.CUDA, or nsys profile -t cuda";
+    const MEMORY: &str =
+        "no allocations were recorded: profile_memory=True, or nsys profile --cuda-memory-usage=true";
+    const MODULES: &str = "no modules were recorded: with_stack=True or with_modules=True";
+    const OPERATORS: &str = "no operators were recorded: ProfilerActivity.CPU";
+    const COLLECTIVES: &str = "no communication between ranks was recorded";
+    const SERVING: &str = "no steps of an inference server were recorded";
+    let analyze = &answer.analyze;
+    let has_gpu_work = answer.info.ranks.iter().any(|rank| rank.gpu_events > 0);
+    let has_modules = answer.layers.ranks.iter().any(|rank| !rank.layers.is_empty());
+    let found = [
+        (has_gpu_work, GPU, &["kernels", "idle", "critical-path", "launches", "hta"][..]),
+        (!answer.memory.is_empty(), MEMORY, &["memory"]),
+        (has_modules, MODULES, &["layers"]),
+        (!answer.ops.ops.is_empty(), OPERATORS, &["ops"]),
+        (!analyze.collectives.summary.is_empty(), COLLECTIVES, &["collectives", "stragglers"]),
+        (analyze.inference.is_some(), SERVING, &["inference"]),
+    ];
+    let missing = found.into_iter().filter(|(is_there, ..)| !is_there);
+    missing
+        .flat_map(|(_, why, names)| names.iter().map(move |name| ((*name).to_owned(), why.to_owned())))
+        .collect()
 }
 
 fn first_table(answered: &session::Answered) -> Result<Vec<u8>, Problem> {

@@ -51,7 +51,14 @@ impl<'w> Database<'w> {
                 connection.execute_batch("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 268435456;")
             });
         secured.map_err(|error| broken(&error))?;
-        let mut database = Database { connection, tables: BTreeMap::new(), damage: Vec::new(), goes_on, bare: false, rows: 0 };
+        let mut database = Database {
+            connection,
+            tables: BTreeMap::new(),
+            damage: Vec::new(),
+            goes_on,
+            bare: false,
+            rows: 0,
+        };
         database.tables = database.describe().map_err(|error| broken(&error))?;
         if let Some((whole, is)) = cut_off(path) {
             database.damage.push(format!("it breaks off after {is} of {whole} bytes"));

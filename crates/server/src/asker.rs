@@ -121,6 +121,9 @@ pub struct Overview {
     pub mfu_pct: Option<f64>,
     pub exposed_communication_pct: Option<f64>,
     pub findings: Vec<Found>,
+    /// Questions that the data has no answer to, and how to record it.
+    #[serde(default)]
+    pub lacks: Vec<(String, String)>,
     /// Remarks on the data, by severity.
     pub errors: u64,
     pub warnings: u64,

@@ -312,14 +312,24 @@ fn bar(shared: &Shared, up: &str, run: Option<&Run>, here: &str, selection: &str
         let current = if is_here { " aria-current=\"page\"" } else { "" };
         let _ = write!(bar, "<a href=\"{href}\"{current}>{text}</a>");
     };
+    let lacks = run.and_then(|run| run.overview.as_deref()).map_or(&[][..], |overview| &overview.lacks);
     if let Some(run) = run {
         let _ = write!(bar, "<span class=\"name\">{}</span>", escaped(&run.source.name));
         match run.sort {
             Sort::Traces => {
                 for (question, text) in VIEWS {
                     let known = shared.asker.questions().iter().any(|known| known.name == question);
-                    if known {
-                        link(&mut bar, &format!("{views}{question}{selection}"), text, question == here);
+                    let missing = lacks.iter().find(|(name, _)| name == question);
+                    let href = format!("{views}{question}{selection}");
+                    if let Some((_, why)) = missing.filter(|_| known) {
+                        let current = if question == here { " aria-current=\"page\"" } else { "" };
+                        let why = escaped(why);
+                        let _ = write!(
+                            bar,
+                            "<a href=\"{href}\" class=\"lacks\" title=\"{why}\"{current}>{text}</a>"
+                        );
+                    } else if known {
+                        link(&mut bar, &href, text, question == here);
                     }
                 }
             }

@@ -56,6 +56,12 @@ pub(super) fn checks(cases: &[Case], inputs: &[Input], shell: Result<f64>) -> Ve
     checks
 }
 
+impl Check {
+    pub(super) fn at_most(what: &str, ratio: f64, limit: f64) -> Check {
+        at_most(what.to_owned(), Some(ratio), limit)
+    }
+}
+
 fn at_most(what: String, ratio: Option<f64>, limit: f64) -> Check {
     match ratio {
         Some(ratio) => {
@@ -66,15 +72,20 @@ fn at_most(what: String, ratio: Option<f64>, limit: f64) -> Check {
 }
 
 fn memory(case: &Case, input: &Input) -> Check {
-    let what =
-        format!("peak RSS of {}, {}{}", case.tool.name(), input.label, if case.gz { ", gz" } else { "" });
+    let what = format!("{}, {}{}", case.tool.name(), input.label, if case.gz { ", gz" } else { "" });
     let Some((cost, events)) = case.cost.zip(case.events) else {
-        return Check { what, found: "not measured".to_owned(), met: None };
+        return Check { what: format!("peak RSS of {what}"), found: "not measured".to_owned(), met: None };
     };
+    memory_of(&what, cost.rss_bytes, events)
+}
+
+/// What so many events may take.
+pub(super) fn memory_of(what: &str, rss_bytes: u64, events: u64) -> Check {
+    let what = format!("peak RSS of {what}");
     let limit = BYTES_PER_EVENT * events + FIXED_BYTES;
-    let (used, most) = (cost.rss_bytes as f64 / 1e6, limit as f64 / 1e6);
+    let (used, most) = (rss_bytes as f64 / 1e6, limit as f64 / 1e6);
     let found = format!("{used:.0} MB, at most {most:.0} MB ({BYTES_PER_EVENT} B × {events} events + 40 MB)");
-    Check { what, found, met: Some(cost.rss_bytes <= limit) }
+    Check { what, found, met: Some(rss_bytes <= limit) }
 }
 
 /// One line per check.

@@ -20,6 +20,9 @@ pub(crate) const BENCH: Section =
 /// What every question costs.
 pub(crate) const QUESTIONS: Section =
     Section { begin: "<!-- questions:begin -->", end: "<!-- questions:end -->", title: "Questions" };
+/// Reading databases.
+pub(crate) const EXPORTS: Section =
+    Section { begin: "<!-- exports:begin -->", end: "<!-- exports:end -->", title: "Exports" };
 /// What pages cost the browser.
 pub(crate) const PAGES: Section =
     Section { begin: "<!-- pages:begin -->", end: "<!-- pages:end -->", title: "Pages" };

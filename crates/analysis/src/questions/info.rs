@@ -160,6 +160,7 @@ impl Tabular for InfoAnswer {
             })
             .int("duration_ns", Unit::Ns, "From there to the last end", |r| r.duration_ns.map(|t| t.0))
             .text("host_name", "The host that recorded the trace", |r| r.host_name.clone())
+            .text("versions", "Of the profiler, its format and what it ran with", versions)
             .build();
 
         let devices: Vec<_> =
@@ -182,6 +183,15 @@ impl Tabular for InfoAnswer {
             .build();
         vec![ranks, devices, categories]
     }
+}
+
+/// `nsys 2024.6.2, nsys schema 3.16.1`
+fn versions(rank: &RankInfo) -> Option<String> {
+    let name = |key: &str| key.strip_suffix("_version").unwrap_or(key).replace('_', " ");
+    let mut versions: Vec<String> =
+        rank.schema_version.map(|version| format!("schema {version}")).into_iter().collect();
+    versions.extend(rank.versions.iter().map(|(key, version)| format!("{} {version}", name(key))));
+    (!versions.is_empty()).then(|| versions.join(", "))
 }
 
 fn device_names(rank: &RankInfo) -> Option<String> {

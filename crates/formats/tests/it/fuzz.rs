@@ -40,10 +40,37 @@ fn seeds() -> Vec<Vec<u8>> {
     vec![odd.to_vec(), small(Plan::small()), small(Plan::small().with_cuda_graph().with_sync_rows())]
 }
 
+/// One of each other format: an export of Nsight Systems, a page of Nsight Compute, statistics, a log and a timeline.
+fn others() -> Vec<Vec<u8>> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("export.sqlite");
+    let export = rusqlite::Connection::open(&path).unwrap();
+    let tables = "
+        CREATE TABLE StringIds (id INTEGER PRIMARY KEY, value TEXT);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_KERNEL (start INTEGER, end INTEGER, deviceId INTEGER, streamId INTEGER,
+            correlationId INTEGER, globalPid INTEGER, demangledName INTEGER);
+        CREATE TABLE CUPTI_ACTIVITY_KIND_RUNTIME (start INTEGER, end INTEGER, globalTid INTEGER, correlationId INTEGER,
+            nameId INTEGER);
+        CREATE TABLE NVTX_EVENTS (start INTEGER, end INTEGER, eventType INTEGER, text TEXT, globalTid INTEGER);
+        INSERT INTO StringIds VALUES (1, 'gemm'), (2, 'cudaLaunchKernel_v7000');
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL
+            SELECT i * 100, i * 100 + 50, 0, 7, i, 1677721600, 1 FROM n;
+        INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME SELECT start - 40, start - 30, globalPid + 7, correlationId, 2
+            FROM CUPTI_ACTIVITY_KIND_KERNEL;
+        INSERT INTO NVTX_EVENTS VALUES (100, 900, 59, 'step', 1677721607);";
+    export.execute_batch(tables).unwrap();
+    drop(export);
+    let page = b"==PROF== x\n\"ID\",\"Process ID\",\"Kernel Name\",\"Metric Name\",\"Metric Value\"\n\"0\",\"1\",\"mm()\",\"a\",\"1,024\"\n";
+    let sums = b"Time (%),Total Time (ns),Instances,Avg (ns),Min (ns),Max (ns),StdDev (ns),Name\n100,50,2,25,20,30,5,\"mm(int, int)\"\n";
+    let log = b"V0401 12:34:56.123456 42 torch/x.py:7] {\"dynamo_start\": {\"stack\": []}, \"rank\": 0}\n";
+    let timeline = b"[[1000, 1, 512, 0], [2000, 3, -512, 0]]";
+    vec![std::fs::read(path).unwrap(), page.to_vec(), sums.to_vec(), log.to_vec(), timeline.to_vec()]
+}
+
 /// Nothing that can be read makes the reader, the links or the index panic.
 pub(crate) fn reading(input: &[u8]) {
-    if let Ok(loaded) = load(input) {
-        let (trace, index) = (&loaded.traces[0], gpuscope_trace::Index::default());
+    for trace in load(input).iter().flat_map(|loaded| &loaded.traces) {
+        let index = gpuscope_trace::Index::default();
         index.gpu(trace);
         index.launches(trace);
         index.order(trace);
@@ -74,6 +101,11 @@ pub(crate) fn against_strict(input: &[u8]) {
 #[test]
 fn fuzz_reading() {
     run(&seeds(), reading);
+}
+
+#[test]
+fn fuzz_reading_other_formats() {
+    run(&others(), reading);
 }
 
 #[test]

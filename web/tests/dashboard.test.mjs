@@ -2,10 +2,11 @@
 
 import assert from "node:assert/strict";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
-import { duration } from "../lib/units.js";
+import { byteSize, duration } from "../lib/units.js";
 import { Browser, drawn, Folder, gpuscope, serve } from "./support.mjs";
 
 const VIEWS = {
@@ -94,8 +95,9 @@ const visit = (address, run, options = {}) =>
 
 /** A page whose answer takes its time shows how far it is, and then the answer. */
 async function answered(page) {
-  const isReady = () => document.documentElement.dataset.ready === "true" && !document.getElementById("working");
+  const isReady = () => document.documentElement.dataset.ready === "true" && !document.querySelector("#working:not(.error)");
   await page.waitForFunction(isReady, null, { timeout: 10_000 });
+  if (await page.locator("#working").count()) assert.fail(`no answer: ${await page.textContent("#working")}`);
   if (await page.locator("#runs").count()) await page.waitForSelector("tr[data-run]");
 }
 
@@ -195,6 +197,7 @@ describe("a run", () => {
         assert.equal(await page.textContent("nav.top a[aria-current]"), title);
         assert.equal(await page.textContent("nav.top .name"), "train-2");
         const links = await page.$$eval("nav.top a", (links) => links.slice(1).map((link) => link.getAttribute("href")));
+        assert.ok(links.pop().endsWith("/compare?b=train-2"), title);
         assert.equal(links.length, Object.keys(VIEWS).length);
         assert.ok(links.every((link) => link.endsWith("?rank=1")), `${title}: ${links[0]}`);
         assert.ok((await overflow(page)) <= 0, `${title} is wider than the screen`);
@@ -265,6 +268,104 @@ describe("a run", () => {
       assert.ok(alone > 0);
       assert.ok((await page.evaluate(() => document.documentElement.scrollHeight - innerHeight)) <= 0, "fits below the bar");
     }));
+});
+
+describe("an answer that takes its time", () => {
+  test("shows that it is being worked out, and then comes", async () => {
+    const slow = folder.file("slow");
+    folder.demo("slow/train", { ranks: 4, bytes: "80MB" });
+    const server = await serve(slow);
+    const others = new AbortController();
+    try {
+      await settled(server);
+      // On a fast machine it is slow only while others ask, too.
+      const asking = Array.from({ length: Math.min(2 * availableParallelism(), 32) }, (_, i) =>
+        fetch(`${server.address}api/v1/runs/train/analyze?from=${i + 1}`, { signal: others.signal }).catch(() => null));
+      await browser.visit(server.address, { address: "runs/train/analyze" }, async (page) => {
+        assert.ok(await page.isVisible("#working progress"));
+        assert.match(await page.textContent("#working"), /^\s*(|working out the answer|.* read.*)\s*$/);
+        assert.equal(await page.textContent("nav.top a[aria-current]"), "Overview");
+        others.abort();
+        await answered(page);
+        assert.match(await page.textContent(".ask code"), /^gpuscope analyze /);
+        assert.equal(await page.locator("nav.views").count(), 1);
+      });
+      await Promise.all(asking);
+    } finally {
+      others.abort();
+      server.stop();
+    }
+  });
+
+  const said = (event, data) => `event: ${event}\ndata: ${JSON.stringify(data)}\n\n`;
+  const half = said("progress", { read_bytes: 50_000_000, total_bytes: 100_000_000 });
+
+  /** A page that waits for an answer, how often it was loaded, and how often its server was asked how far it is. */
+  const waiting = (answer, run) =>
+    visit("", async (page) => {
+      const address = `${reading.address}runs/train-1/idle`;
+      const empty = await (await fetch(`${reading.address}compare`)).text();
+      const working = '<main class="column"><p id="working" role="status"><progress max="1"></progress> <span></span></p></main>';
+      const counts = { loaded: 0, followed: 0 };
+      await page.route(address, async (route) => {
+        if (route.request().headers().accept === "text/event-stream") {
+          counts.followed++;
+          await route.fulfill(answer(counts));
+          return;
+        }
+        counts.loaded++;
+        if (counts.loaded > 1) await route.continue();
+        else await route.fulfill({ contentType: "text/html", body: empty.replace(/<main[\s\S]*<\/main>/, working) });
+      });
+      await page.goto(address);
+      await run(page, counts);
+    });
+  const stream = (...events) => ({ contentType: "text/event-stream", body: events.join("") });
+
+  test("is loaded once, when it is there", () =>
+    waiting(
+      () => stream(half, said("done", { ok: true, detail: "" })),
+      async (page, counts) => {
+        await page.waitForFunction(() => !document.getElementById("working"));
+        await answered(page);
+        assert.match(await page.textContent(".ask code"), /^gpuscope idle /);
+        assert.deepEqual(counts, { loaded: 2, followed: 1 });
+      },
+    ));
+
+  test("says how much was read", () =>
+    waiting(
+      // A stream that breaks off is asked for anew.
+      () => stream("retry: 100\n", half),
+      async (page, counts) => {
+        await page.waitForFunction(() => document.querySelector("#working span").textContent);
+        assert.equal(await page.textContent("#working span"), `${byteSize(50_000_000)} of ${byteSize(100_000_000)} read`);
+        assert.equal(await page.$eval("#working progress", (bar) => bar.value), 0.5);
+        while (counts.followed < 3) await new Promise((done) => setTimeout(done, 50));
+        assert.equal(counts.loaded, 1);
+      },
+    ));
+
+  test("says why it does not come, and is not asked for again", () =>
+    waiting(
+      () => stream(half, said("done", { ok: false, detail: "there are <b>no</b> steps" })),
+      async (page, counts) => {
+        await page.waitForSelector("#working.error", { timeout: 5_000 });
+        assert.equal(await page.textContent("#working"), "there are <b>no</b> steps");
+        await page.waitForTimeout(500);
+        assert.deepEqual(counts, { loaded: 1, followed: 1 });
+      },
+    ));
+
+  test("that the server does not tell about is no bar for ever", () =>
+    waiting(
+      () => ({ status: 204 }),
+      async (page, counts) => {
+        await page.waitForSelector("#working.error", { timeout: 5_000 });
+        assert.match(await page.textContent("#working"), /load this page again/);
+        assert.equal(counts.loaded, 1);
+      },
+    ));
 });
 
 describe("other pages", () => {

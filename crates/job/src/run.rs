@@ -174,6 +174,11 @@ impl Run {
         self.kept.as_ref().map_or(0, |kept| kept.bytes())
     }
 
+    /// Whether any of its files holds this.
+    pub fn holds(&self, what: Holds) -> bool {
+        self.sources.iter().any(|source| source.holds() == what)
+    }
+
     /// How many inputs there are: about as many as ranks.
     pub fn inputs(&self) -> usize {
         self.sources.len()

@@ -16,7 +16,7 @@ const KERNELS: u64 = 1_000_000;
 /// A kernel and its call for each.
 const EVENTS: u64 = 2 * KERNELS;
 
-/// By Python's own SQLite: kernels and calls with the columns that an export of 2026 has.
+/// For the database that Python has: kernels and calls with the columns that an export of 2026 has.
 const MAKE: &str = r#"
 import sqlite3, sys
 path, kernels = sys.argv[1], int(sys.argv[2])

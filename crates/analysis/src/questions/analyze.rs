@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::breakdown::{BreakdownAnswer, RankBreakdown};
 use crate::collectives::{CollectivesAnswer, RankCollectives};
+use crate::counters::JoinedRow;
 use crate::critical_path::{CriticalPathAnswer, LocalPath};
 use crate::findings::{self, Facts, Finding, marks};
 use crate::idle::IdleAnswer;
@@ -65,6 +66,9 @@ pub struct AnalyzeAnswer {
     #[serde(serialize_with = "CriticalPathAnswer::in_brief")]
     pub critical_path: CriticalPathAnswer,
     pub memory: MemoryAnswer,
+    /// Kernels that Nsight Compute measured, with what its rules estimate, if its pages were given beside the traces.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub measured: Vec<JoinedRow>,
 }
 
 /// What one rank contributes to each.

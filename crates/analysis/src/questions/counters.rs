@@ -10,6 +10,7 @@
 
 mod measured;
 mod reading;
+mod speed;
 mod table;
 
 use std::collections::BTreeMap;
@@ -21,6 +22,8 @@ use crate::Question;
 
 pub use measured::{JoinedRow, MetricRow, RuleRow};
 pub use reading::Readings;
+pub use speed::LaunchRow;
+pub(crate) use table::joined;
 
 use measured::Launched;
 
@@ -64,7 +67,8 @@ pub struct CountersAnswer {
     pub ranks: Vec<RankCounters>,
     pub ops: Vec<OperatorCounters>,
     pub ranges: Vec<Range>,
-    /// What Nsight Compute measured, and what its rules say.
+    /// What Nsight Compute measured, launch by launch and metric by metric, and what its rules say.
+    pub launches: Vec<LaunchRow>,
     pub metrics: Vec<MetricRow>,
     pub rules: Vec<RuleRow>,
     /// The same beside a trace.
@@ -109,6 +113,7 @@ impl Question for Counters {
             launched.extend(local.launched);
         }
         for metrics in &measured {
+            all.launches.extend(speed::rows(metrics));
             let (metrics, rules) = measured::rows(metrics);
             all.metrics.extend(metrics);
             all.rules.extend(rules);

@@ -5,8 +5,11 @@ mod screen;
 use std::path::{Path, PathBuf};
 
 use gpuscope_analysis::analyze::AnalyzeAnswer;
-use gpuscope_analysis::{Analyze, Dossier};
+use gpuscope_analysis::counters::JoinedRow;
+use gpuscope_analysis::{Analyze, Counters, Dossier};
 use gpuscope_files::FileKind;
+use gpuscope_job::Run;
+use gpuscope_trace::{Code, Holds, Quality};
 
 use super::{ask, inference, options};
 use crate::Console;
@@ -47,6 +50,7 @@ pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Fail
     let run = console.open(&asked.traces, options(asked, console)?)?;
     let mut outcome = run.ask(&dossier(run.inputs()))?;
     name_replayed(&mut outcome.answer.analyze, asked, console)?;
+    outcome.answer.analyze.measured = measured(&run, &mut outcome.quality)?;
     // A folder that cannot be written to is no reason to keep the answer back, unless a file was asked for.
     let report = match Output::new(&to_file, console)?.write_report("analyze", &outcome) {
         Ok(()) => Report::Written(&report),
@@ -76,11 +80,23 @@ fn name_replayed(answer: &mut AnalyzeAnswer, asked: &Asked, console: &Console<'_
     Ok(())
 }
 
+/// What Nsight Compute measured of the kernels, if its pages were given beside the traces.
+fn measured(run: &Run, quality: &mut Vec<Quality>) -> Result<Vec<JoinedRow>, Failure> {
+    if !run.holds(Holds::Metrics) {
+        return Ok(Vec::new());
+    }
+    // They are read after all.
+    quality.retain(|note| note.code != Code::OtherContents);
+    Ok(run.ask(&Counters)?.answer.joined)
+}
+
 /// The answer as tables, where no page is wanted.
 fn tables(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
     let output = Output::new(&asked.output, console)?.with_json_within(MOST_JSON);
-    let mut outcome = ask(&Analyze, asked, options(asked, console)?, console)?;
+    let run = console.open(&asked.traces, options(asked, console)?)?;
+    let mut outcome = run.ask(&Analyze)?;
     name_replayed(&mut outcome.answer, asked, console)?;
+    outcome.answer.measured = measured(&run, &mut outcome.quality)?;
     output.write("analyze", &outcome, console)?;
     let OutputArgs { json, csv, explain, table, output: file, .. } = &asked.output;
     if let (Some(file), false) = (file, *json || *csv || *explain || table.is_some()) {

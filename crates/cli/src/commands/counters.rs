@@ -11,20 +11,21 @@ use crate::exit::{Exit, Failure};
 use crate::output::Output;
 
 pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Failure> {
-    let output = Output::new(&asked.output, console)?;
+    let output = Output::with_charts(&asked.output, console)?;
     let mut options = options(asked, console)?;
     // A profiler that reads counters records no kernels.
     options.keep_host_only = true;
     let mut outcome = ask(&Counters, asked, options, console)?;
     outcome.quality.retain(|note| !matches!(note.code, Code::NoGpuEvents | Code::HostOnly));
-    if outcome.answer.ranks.is_empty() {
+    if outcome.answer.ranks.is_empty() && outcome.answer.launches.is_empty() {
         let message = "no counters were recorded; record with \
-                       experimental_config=_ExperimentalConfig(profiler_metrics=[…])";
+                       experimental_config=_ExperimentalConfig(profiler_metrics=[…]), or give a page of Nsight Compute: \
+                       ncu --csv --page details";
         outcome.quality.push(Quality::new(Code::NoCounters, 0, message));
     }
     let unlinked = outcome.answer.ranks.iter().filter(|rank| !rank.linked).map(unlinked);
     outcome.quality.extend(unlinked);
-    output.write("counters", &outcome, console)?;
+    output.write_drawn("counters", &outcome, console)?;
     Ok(Exit::DONE)
 }
 

@@ -3,6 +3,7 @@
 use gpuscope_table::{Table, Tabular, Unit};
 
 use super::{AnalyzeAnswer, Serving};
+use crate::counters::joined;
 
 impl Tabular for AnalyzeAnswer {
     fn tables(&self) -> Vec<Table> {
@@ -48,6 +49,9 @@ impl Tabular for AnalyzeAnswer {
             })
             .build();
         let mut tables = vec![step, findings, kernels, collectives];
+        if !self.measured.is_empty() {
+            tables.push(joined(&self.measured));
+        }
         if let Some(serving) = &self.inference {
             tables.insert(1, phases(serving));
         }

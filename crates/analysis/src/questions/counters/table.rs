@@ -3,7 +3,7 @@
 use gpuscope_table::{Table, Tabular, Unit};
 use gpuscope_trace::MetricValue;
 
-use super::{CountersAnswer, OperatorCounters};
+use super::{CountersAnswer, JoinedRow, OperatorCounters};
 
 impl Tabular for CountersAnswer {
     fn tables(&self) -> Vec<Table> {
@@ -29,8 +29,31 @@ impl Tabular for CountersAnswer {
                 if r.linked { "yes" } else { "no" }.to_owned()
             })
             .build();
-        vec![ops, ranks, measured(self), rules(self), joined(self)]
+        vec![ops, ranks, launches(self), joined(&self.joined), rules(self), measured(self)]
     }
+}
+
+fn launches(answer: &CountersAnswer) -> Table {
+    Table::of("launches", "Launches measured by Nsight Compute", &answer.launches)
+        .int("id", Unit::None, "The launch, as Nsight Compute numbers it", |row| row.id)
+        .int("dur_ns", Unit::Ns, "What it took", |row| row.dur_ns.map(|dur| dur.0))
+        .float("compute_pct", Unit::Percent, "Of what the multiprocessors can do", |row| row.compute_pct)
+        .float("memory_pct", Unit::Percent, "Of what the memory can do", |row| row.memory_pct)
+        .float("occupancy_pct", Unit::Percent, "Of the warps that fit, those that were there", |row| {
+            row.occupancy_pct
+        })
+        .int("dram_bytes", Unit::Bytes, "Bytes of GPU memory moved", |row| row.dram_bytes)
+        .float("tflops_per_s", Unit::TeraflopsPerSecond, "Floating-point operations it reached", |row| {
+            row.tflops_per_s
+        })
+        .float(
+            "flops_per_byte",
+            Unit::Ratio,
+            "Floating-point operations for each byte of GPU memory",
+            |row| row.flops_per_byte,
+        )
+        .text("kernel", "The kernel", |row| row.kernel.clone())
+        .build()
 }
 
 fn measured(answer: &CountersAnswer) -> Table {
@@ -68,8 +91,8 @@ fn rules(answer: &CountersAnswer) -> Table {
         .build()
 }
 
-fn joined(answer: &CountersAnswer) -> Table {
-    Table::of("joined", "Measured kernels in the trace", &answer.joined)
+pub(crate) fn joined(rows: &[JoinedRow]) -> Table {
+    Table::of("joined", "Measured kernels in the trace", rows)
         .int("id", Unit::None, "The launch, as Nsight Compute numbers it", |row| row.id)
         .int("rank", Unit::None, "The rank of the trace", |row| i64::from(row.rank))
         .int("launches", Unit::Count, "Launches of this kernel with this shape in the trace", |row| {

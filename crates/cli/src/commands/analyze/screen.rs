@@ -2,6 +2,7 @@
 //! shows more.
 
 use gpuscope_analysis::analyze::{AnalyzeAnswer, PhaseTimes, Serving, TopCollective, TopKernel};
+use gpuscope_analysis::counters::JoinedRow;
 use gpuscope_analysis::findings::Finding;
 use gpuscope_job::Outcome;
 use gpuscope_report::summary::{self, Item, Line, List, Share, Summary};
@@ -40,7 +41,7 @@ pub(crate) fn show(
         return Ok(summary::write(&summary, output.style(console), &mut console.out)?);
     }
     let mut lists: Vec<List> = answer.inference.iter().map(serving).collect();
-    lists.extend([findings(answer, &paths), kernels(answer), collectives(answer)]);
+    lists.extend([findings(answer, &paths), kernels(answer), measured(answer), collectives(answer)]);
     let summary = Summary {
         about: paths.clone(),
         headline: headline(outcome),
@@ -238,6 +239,24 @@ fn kernels(answer: &AnalyzeAnswer) -> List {
         title: "Kernels".to_owned(),
         heading: "of GPU time".to_owned(),
         items: answer.top_kernels.iter().take(KERNELS).map(item).collect(),
+    }
+}
+
+/// What the rules of Nsight Compute estimate, over all launches of a kernel in the trace.
+fn measured(answer: &AnalyzeAnswer) -> List {
+    let mut rows: Vec<&JoinedRow> =
+        answer.measured.iter().filter(|row| row.estimated_gain_ns.is_some()).collect();
+    rows.sort_by_key(|row| std::cmp::Reverse(row.estimated_gain_ns));
+    rows.dedup_by(|a, b| a.kernel == b.kernel);
+    let item = |row: &&JoinedRow| Item {
+        name: row.kernel.clone(),
+        value: format!("{} at most", units::duration(row.estimated_gain_ns.map_or(0, |gain| gain.0))),
+        ..Item::default()
+    };
+    List {
+        title: "Kernels that Nsight Compute would make faster".to_owned(),
+        heading: "saves of GPU time".to_owned(),
+        items: rows.iter().take(KERNELS).map(item).collect(),
     }
 }
 

@@ -30,6 +30,7 @@ mod workspace;
 mod world;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::{Result, bail};
 use args::Args;
@@ -59,6 +60,9 @@ cargo xtask COMMAND
 ";
 
 fn main() -> ExitCode {
+    if let Err(error) = give_children_ctrl_c() {
+        eprintln!("xtask: {error:#}; tests that send SIGINT may fail");
+    }
     let mut args = Args::from_env();
     match run(&mut args) {
         Ok(code) => code,
@@ -67,6 +71,20 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// A shell makes its background jobs ignore SIGINT, and every program that they start inherits that; a test that sends
+/// SIGINT would wait forever. A signal that is caught goes back to its default in a started program, so it is caught here,
+/// and nothing is done about it.
+fn give_children_ctrl_c() -> Result<()> {
+    const SIGINT: i32 = signal_hook::consts::SIGINT;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored =
+        status.lines().find_map(|line| u64::from_str_radix(line.strip_prefix("SigIgn:")?.trim(), 16).ok());
+    if ignored.is_some_and(|ignored| (ignored >> (SIGINT - 1)) & 1 == 1) {
+        signal_hook::flag::register(SIGINT, Arc::default())?;
+    }
+    Ok(())
 }
 
 fn run(args: &mut Args) -> Result<ExitCode> {

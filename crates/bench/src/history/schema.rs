@@ -53,7 +53,18 @@ enum Found {
     Foreign,
 }
 
+/// All from one snapshot: another process may be making the tables.
 fn found(connection: &Connection) -> rusqlite::Result<Found> {
+    if !connection.is_autocommit() {
+        return found_now(connection);
+    }
+    let snapshot = connection.unchecked_transaction()?;
+    let found = found_now(&snapshot)?;
+    snapshot.finish()?;
+    Ok(found)
+}
+
+fn found_now(connection: &Connection) -> rusqlite::Result<Found> {
     let number = |pragma: &str| connection.pragma_query_value(None, pragma, |row| row.get::<_, i64>(0));
     let (version, application) = (number("user_version")?, number("application_id")?);
     let tables: i64 = connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))?;

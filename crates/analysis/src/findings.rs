@@ -26,7 +26,8 @@ mod work;
 
 use std::collections::BTreeMap;
 
-use gpuscope_trace::Ns;
+use gpuscope_trace::metadata::Recorder;
+use gpuscope_trace::{Class, Ns, View};
 use serde::Serialize;
 
 use crate::breakdown::FirstSteps;
@@ -36,10 +37,12 @@ use crate::memory::MemoryAnswer;
 use crate::model::graph::{Alone, Scenario};
 use crate::model::job::JobModel;
 
+pub(crate) use causes::BLOCKING_COPY;
 pub(crate) use communication::ID as EXPOSED_COMMUNICATION;
 pub(crate) use first_step::ID as FIRST_STEP;
 pub(crate) use start_up::ID as START_UP;
 pub(crate) use stragglers::ID as STRAGGLER;
+pub(crate) use work::UNPINNED_COPIES;
 
 /// Findings worth less than this share of a step are not reported.
 const WORTH_PCT: f64 = 2.0;
@@ -140,6 +143,43 @@ impl PartialEq for Without {
     }
 }
 
+/// What was recorded, as far as words and trust depend on it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Program {
+    pub recorder: Recorder,
+    /// It calls operators of `PyTorch`.
+    pub uses_torch: bool,
+    /// Stacks or memory were recorded, which slows the host down.
+    pub host_slowed: bool,
+}
+
+impl Program {
+    pub(crate) fn of(view: View<'_>) -> Program {
+        let recorder = view.trace.metadata.recorder;
+        let has =
+            |class: fn(Class) -> bool| view.trace.tags.iter().any(|tag| class(tag.class) && tag.elements > 0);
+        Program {
+            recorder,
+            uses_torch: recorder == Recorder::TorchProfiler || has(|class| class == Class::Operator),
+            host_slowed: has(|class| matches!(class, Class::PythonFrame | Class::HostInstant)),
+        }
+    }
+
+    /// Of all ranks together.
+    pub(crate) fn with(self, other: Program) -> Program {
+        Program {
+            recorder: self.recorder.max(other.recorder),
+            uses_torch: self.uses_torch || other.uses_torch,
+            host_slowed: self.host_slowed || other.host_slowed,
+        }
+    }
+
+    /// Advice in the words of `PyTorch`, or of CUDA itself for other programs.
+    pub(crate) fn either(self, torch: &'static str, cuda: &'static str) -> &'static str {
+        if self.uses_torch { torch } else { cuda }
+    }
+}
+
 /// What rules may look at.
 pub(crate) struct Facts<'a> {
     pub model: &'a JobModel,
@@ -152,8 +192,7 @@ pub(crate) struct Facts<'a> {
     pub marked: &'a [marks::RankMarks],
     /// Marks that some work or wait has.
     pub marks_seen: u32,
-    /// Stacks or memory were recorded, which slows the host down.
-    pub host_slowed: bool,
+    pub program: Program,
     /// Some communication has no counterpart here.
     pub alone: bool,
     /// Streams are only inferred to have waited for others.
@@ -314,7 +353,7 @@ impl Facts<'_> {
 
     /// What a finding about the host can be trusted.
     fn about_host(&self) -> (Confidence, Option<String>) {
-        if self.host_slowed {
+        if self.program.host_slowed {
             let why = "recording stacks or memory slows the host down, so this is an upper bound";
             (Confidence::Medium, Some(why.to_owned()))
         } else {

@@ -8,6 +8,7 @@ pub(crate) mod grid;
 pub(crate) mod inherit;
 pub(crate) mod median;
 pub(crate) mod owner;
+pub(crate) mod recording;
 pub(crate) mod runs;
 pub(crate) mod spread;
 pub(crate) mod text;

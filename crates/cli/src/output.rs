@@ -342,6 +342,9 @@ fn inputs(inputs: &[InputInfo]) -> Vec<Input> {
         rank: input.rank,
         events: input.events,
         bytes: input.bytes,
+        is_rewritable: gpuscope_formats::FORMATS
+            .iter()
+            .any(|format| format.name == input.format && format.is_rewritable),
     };
     inputs.iter().map(input).collect()
 }

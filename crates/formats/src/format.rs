@@ -21,6 +21,8 @@ pub struct Format {
     pub title: &'static str,
     pub holds: Holds,
     pub recognise: fn(&[u8]) -> bool,
+    /// Whether a folder that holds files of these names is one input of this format.
+    pub is_folder: fn(&[&str]) -> bool,
     /// The rank that the beginning of a file tells.
     pub rank: fn(&[u8]) -> Option<u32>,
     /// A moment of the recording that its beginning tells, in nanoseconds since 1970: what orders recordings of one job.
@@ -43,7 +45,7 @@ pub struct Format {
 pub enum Read {
     /// Text is taken in as it comes.
     Stream(fn() -> Box<dyn Stream>),
-    /// It has to be a file: what comes compressed or from a pipe is kept in one for as long.
+    /// It has to be a file, or a folder: what comes compressed or from a pipe is kept in a file for as long.
     File(fn(&Path, &Reading<'_>) -> Result<Parsed, ReadError>),
     /// Not at all; what to do instead.
     Not(&'static str),
@@ -88,6 +90,7 @@ impl Format {
         title: "",
         holds: Holds::Events,
         recognise: |_| false,
+        is_folder: |_| false,
         rank: |_| None,
         moment: |_| None,
         read: Read::Not(""),
@@ -148,6 +151,14 @@ pub const FORMATS: &[Format] = &[
     },
     Format {
         name: nsys::NAME,
+        title: "an export of Nsight Systems (a folder of Parquet files)",
+        is_folder: nsys::is_folder,
+        read: Read::File(|path, reading| nsys::read(Database::open_folder(path, reading.goes_on)?)),
+        memory_factor: 8.0,
+        ..Format::USUAL
+    },
+    Format {
+        name: nsys::NAME,
         title: "a report of Nsight Systems",
         recognise: nsys::report::is_one,
         read: Read::File(nsys::report::read),
@@ -165,6 +176,24 @@ pub const FORMATS: &[Format] = &[
         memory_factor: 8.0,
         endings: &[".ncu-rep"],
         exported_as: Some("csv"),
+        ..Format::USUAL
+    },
+    Format {
+        title: "statistics or rows of Nsight Systems in another form than SQLite",
+        recognise: nsys::is_other_export,
+        endings: &[".qdstrm"],
+        read: Read::Not(
+            "export the report itself: nsys export --type sqlite --include-blobs=true report.nsys-rep; of `nsys stats`, \
+             cuda_gpu_kern_sum is read",
+        ),
+        ..Format::USUAL
+    },
+    Format {
+        title: "a Parquet file",
+        recognise: |head| head.starts_with(b"PAR1"),
+        read: Read::Not(
+            "if it is part of an export of Nsight Systems (--type parquetdir), give the whole folder",
+        ),
         ..Format::USUAL
     },
     Format {
@@ -214,6 +243,12 @@ pub fn recognise(formats: &'static [Format], head: &[u8]) -> Option<&'static For
     formats.iter().find(|format| (format.recognise)(head))
 }
 
+/// The format of a folder that is one input, such as one file for each table; None for a folder of files that are inputs
+/// themselves.
+pub fn of_folder(names: &[&str]) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| (format.is_folder)(names))
+}
+
 /// The names of tables stand at the beginning of a database, if it has few.
 fn has_nsys_tables(head: &[u8]) -> bool {
     let has = |name: &[u8]| memchr::memmem::find(head, name).is_some();
@@ -223,20 +258,31 @@ fn has_nsys_tables(head: &[u8]) -> bool {
 /// Databases are told apart by their tables.
 fn database(path: &Path, reading: &Reading<'_>) -> Result<Parsed, ReadError> {
     let database = Database::open(path, reading.goes_on)?;
-    if nsys::is_one(&database) {
+    let has = |name: &str| database.tables().any(|table| table.starts_with(name));
+    let is_nvprof = has("CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL") || database.has("StringTable");
+    if nsys::is_one(&database) && !is_nvprof {
         return nsys::read(database);
     }
-    let has = |name: &str| database.tables().any(|table| table.starts_with(name));
     let (title, instead) = match () {
-        () if has("rocpd_op") => ("an RPD database (rocmProfileData)", "it is not read yet"),
-        () if has("rocpd_") => ("a rocpd database of rocprofv3", "it is not read yet"),
+        () if is_nvprof => (
+            "a database of nvprof, the predecessor of Nsight Systems",
+            "record anew: nsys profile -t cuda,nvtx, then nsys export --type sqlite",
+        ),
+        () if has("rocpd_op") => (
+            "an RPD database (rocmProfileData)",
+            "it is not read yet; the PyTorch profiler records the same GPU work as Chrome JSON",
+        ),
+        () if has("rocpd_") => (
+            "a rocpd database of rocprofv3",
+            "it is not read yet; the PyTorch profiler records the same GPU work as Chrome JSON",
+        ),
         () if has("compute_") => (
             "a database of rocprof-compute, which holds no timeline",
             "record a trace: rocprofv3 --runtime-trace, or the PyTorch profiler",
         ),
         () => (
             "a database of another program",
-            "`nsys export --type sqlite report.nsys-rep` writes one that is read",
+            "`nsys export --type sqlite --include-blobs=true report.nsys-rep` writes one that is read",
         ),
     };
     Err(ReadError::NotRead { title, instead })

@@ -12,6 +12,7 @@ pub mod limits;
 mod memory_timeline;
 mod ncu;
 mod nsys;
+mod parquet_folder;
 pub mod rewrite;
 mod sniff;
 mod sqlite;

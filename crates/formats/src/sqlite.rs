@@ -1,4 +1,5 @@
-//! Databases that profilers export: opened to be read and nothing else, their tables looked up rather than expected.
+//! Databases that profilers export, in `SQLite` or as a folder of Parquet files: opened to be read and nothing else, their
+//! tables looked up rather than expected.
 //!
 //! Which tables and columns there are depends on the version of the profiler and on what was recorded. A column that is
 //! not there is null in every row, a table that is not there has none. A file may be damaged or hostile: whatever of a
@@ -15,6 +16,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 
 use crate::ReadError;
+use crate::parquet_folder::{Column, Folder};
 
 const MAGIC: &[u8] = b"SQLite format 3\0";
 
@@ -25,9 +27,14 @@ pub(crate) fn is_one(head: &[u8]) -> bool {
     head.starts_with(MAGIC)
 }
 
+enum Store {
+    Sqlite(Connection),
+    Parquet(Folder),
+}
+
 /// An open database.
 pub(crate) struct Database<'w> {
-    connection: Connection,
+    store: Store,
     /// The columns of each table.
     tables: BTreeMap<String, BTreeSet<String>>,
     /// What kept a table from being read to its end.
@@ -51,15 +58,8 @@ impl<'w> Database<'w> {
                 connection.execute_batch("PRAGMA cell_size_check = ON; PRAGMA mmap_size = 268435456;")
             });
         secured.map_err(|error| broken(&error))?;
-        let mut database = Database {
-            connection,
-            tables: BTreeMap::new(),
-            damage: Vec::new(),
-            goes_on,
-            bare: false,
-            rows: 0,
-        };
-        database.tables = database.describe().map_err(|error| broken(&error))?;
+        let tables = described(&connection).map_err(|error| broken(&error))?;
+        let mut database = Database::of(Store::Sqlite(connection), tables, goes_on);
         if let Some((whole, is)) = cut_off(path) {
             database.damage.push(format!("it breaks off after {is} of {whole} bytes"));
         }
@@ -72,21 +72,25 @@ impl<'w> Database<'w> {
         Ok(database)
     }
 
-    fn describe(&self) -> rusqlite::Result<BTreeMap<String, BTreeSet<String>>> {
-        let mut names = self.connection.prepare(
-            "SELECT name FROM sqlite_master WHERE type = 'table' AND upper(sql) NOT LIKE 'CREATE VIRTUAL%'",
-        )?;
-        let mut columns = self.connection.prepare("SELECT name FROM pragma_table_info(?)")?;
-        let mut tables = BTreeMap::new();
-        let mut rows = names.query([])?;
-        while let Some(row) = rows.next()? {
-            let Some(name) = Cells(row).text(0).and_then(|name| std::str::from_utf8(name).ok()) else {
-                continue;
-            };
-            let all = columns.query_map([name], |row| row.get::<_, String>(0))?;
-            tables.insert(name.to_owned(), all.filter_map(Result::ok).collect());
+    /// A folder of Parquet files, one for each table.
+    pub(crate) fn open_folder(path: &Path, goes_on: &'w dyn Fn() -> bool) -> Result<Database<'w>, ReadError> {
+        let folder = Folder::open(path)?;
+        let (mut tables, mut damage) = (BTreeMap::new(), Vec::new());
+        for table in folder.tables() {
+            match folder.columns(table) {
+                Ok(columns) => drop(tables.insert(table.to_owned(), columns)),
+                Err(error) => damage.push(format!("{table}.parquet cannot be read ({error})")),
+            }
         }
-        Ok(tables)
+        Ok(Database { damage, ..Database::of(Store::Parquet(folder), tables, goes_on) })
+    }
+
+    fn of(
+        store: Store,
+        tables: BTreeMap<String, BTreeSet<String>>,
+        goes_on: &'w dyn Fn() -> bool,
+    ) -> Database<'w> {
+        Database { store, tables, damage: Vec::new(), goes_on, bare: false, rows: 0 }
     }
 
     pub(crate) fn has(&self, table: &str) -> bool {
@@ -107,39 +111,31 @@ impl<'w> Database<'w> {
         mut take: impl FnMut(Cells<'_>),
     ) -> Result<(), ReadError> {
         let Some(columns) = self.tables.get(table) else { return Ok(()) };
-        let mut words = String::from("SELECT ");
-        for (i, column) in wanted.iter().enumerate() {
-            let comma = if i == 0 { "" } else { ", " };
-            let _ = if columns.contains(*column) {
-                write!(words, "{comma}{}", quoted(column))
+        let (bare, goes_on) = (self.bare, self.goes_on);
+        let (mut count, mut stopped) = (0, false);
+        let mut row = |cells: Cells<'_>| {
+            count += 1;
+            if bare {
+                for column in 0..wanted.len() {
+                    std::hint::black_box(cells.int(column));
+                }
             } else {
-                write!(words, "{comma}NULL")
-            };
-        }
-        let _ = write!(words, " FROM {}", quoted(table));
-        let mut count = 0;
-        let mut stopped = false;
-        let mut read = || -> rusqlite::Result<()> {
-            let mut statement = self.connection.prepare(&words)?;
-            let mut rows = statement.query([])?;
-            while let Some(row) = rows.next()? {
-                count += 1;
-                if count % ROWS_AT_A_TIME == 0 && !(self.goes_on)() {
-                    stopped = true;
-                    return Ok(());
-                }
-                if self.bare {
-                    (0..wanted.len()).for_each(|column| drop(std::hint::black_box(row.get_ref(column))));
-                } else {
-                    take(Cells(row));
-                }
+                take(cells);
             }
-            Ok(())
+            stopped = count % ROWS_AT_A_TIME == 0 && !goes_on();
+            !stopped
         };
-        let ended = read();
+        let ended = match &self.store {
+            Store::Sqlite(connection) => {
+                rows_of(connection, &select(table, columns, wanted), &mut row).map_err(|error| plain(&error))
+            }
+            Store::Parquet(folder) => folder
+                .each(table, wanted, |rows, columns| (0..rows).all(|at| row(Cells::Columns(columns, at))))
+                .map_err(|error| error.to_string()),
+        };
         self.rows += count;
-        if let Err(error) = ended {
-            self.damage.push(format!("table {table} breaks off after {count} rows ({})", plain(&error)));
+        if let Err(why) = ended {
+            self.damage.push(format!("table {table} breaks off after {count} rows ({why})"));
         }
         if stopped { Err(ReadError::Io(std::io::Error::other("stopped"))) } else { Ok(()) }
     }
@@ -162,43 +158,111 @@ impl<'w> Database<'w> {
     }
 }
 
+fn described(connection: &Connection) -> rusqlite::Result<BTreeMap<String, BTreeSet<String>>> {
+    let mut names = connection.prepare(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND upper(sql) NOT LIKE 'CREATE VIRTUAL%'",
+    )?;
+    let mut columns = connection.prepare("SELECT name FROM pragma_table_info(?)")?;
+    let mut tables = BTreeMap::new();
+    let mut rows = names.query([])?;
+    while let Some(row) = rows.next()? {
+        let Some(name) = Cells::Row(row).text(0).and_then(|name| std::str::from_utf8(name).ok()) else {
+            continue;
+        };
+        let all = columns.query_map([name], |row| row.get::<_, String>(0))?;
+        tables.insert(name.to_owned(), all.filter_map(Result::ok).collect());
+    }
+    Ok(tables)
+}
+
+/// Of the wanted columns those that there are, the others null.
+fn select(table: &str, columns: &BTreeSet<String>, wanted: &[&str]) -> String {
+    let column = |name: &&str| if columns.contains(*name) { quoted(name) } else { "NULL".to_owned() };
+    let wanted: Vec<String> = wanted.iter().map(column).collect();
+    format!("SELECT {} FROM {}", wanted.join(", "), quoted(table))
+}
+
+/// Hands over one row after the other until it is told to stop.
+fn rows_of(
+    connection: &Connection,
+    words: &str,
+    take: &mut impl FnMut(Cells<'_>) -> bool,
+) -> rusqlite::Result<()> {
+    let mut statement = connection.prepare(words)?;
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        if !take(Cells::Row(row)) {
+            break;
+        }
+    }
+    Ok(())
+}
+
 /// One row.
 #[derive(Clone, Copy)]
-pub(crate) struct Cells<'r>(&'r Row<'r>);
+pub(crate) enum Cells<'r> {
+    Row(&'r Row<'r>),
+    Columns(&'r [Column], usize),
+}
 
 impl<'r> Cells<'r> {
-    /// None for null, and for what is no integer.
+    /// None for null, and for what is no whole number.
     #[inline]
     pub(crate) fn int(self, column: usize) -> Option<i64> {
-        match self.0.get_ref(column) {
-            Ok(ValueRef::Integer(value)) => Some(value),
-            _ => None,
+        match self {
+            Cells::Row(row) => match row.get_ref(column) {
+                Ok(ValueRef::Integer(value)) => Some(value),
+                Ok(ValueRef::Real(value)) => whole(value),
+                _ => None,
+            },
+            Cells::Columns(columns, row) => {
+                let column = columns.get(column)?;
+                column.int(row).or_else(|| whole(column.real(row)?))
+            }
         }
     }
 
     pub(crate) fn number(self, column: usize) -> Option<f64> {
-        match self.0.get_ref(column) {
-            Ok(ValueRef::Integer(value)) => Some(value as f64),
-            Ok(ValueRef::Real(value)) => Some(value),
-            _ => None,
+        match self {
+            Cells::Row(row) => match row.get_ref(column) {
+                Ok(ValueRef::Integer(value)) => Some(value as f64),
+                Ok(ValueRef::Real(value)) => Some(value),
+                _ => None,
+            },
+            Cells::Columns(columns, row) => {
+                let column = columns.get(column)?;
+                column.int(row).map(|value| value as f64).or_else(|| column.real(row))
+            }
         }
     }
 
     /// As bytes: not every text is UTF-8.
     #[inline]
     pub(crate) fn text(self, column: usize) -> Option<&'r [u8]> {
-        match self.0.get_ref(column) {
-            Ok(ValueRef::Text(text)) => Some(text),
-            _ => None,
+        match self {
+            Cells::Row(row) => match row.get_ref(column) {
+                Ok(ValueRef::Text(text)) => Some(text),
+                _ => None,
+            },
+            Cells::Columns(columns, row) => columns.get(column)?.bytes(row),
         }
     }
 
     pub(crate) fn blob(self, column: usize) -> Option<&'r [u8]> {
-        match self.0.get_ref(column) {
-            Ok(ValueRef::Blob(bytes)) => Some(bytes),
-            _ => None,
+        match self {
+            Cells::Row(row) => match row.get_ref(column) {
+                Ok(ValueRef::Blob(bytes)) => Some(bytes),
+                _ => None,
+            },
+            Cells::Columns(columns, row) => columns.get(column)?.bytes(row),
         }
     }
+}
+
+/// An integer that was written as a float, as some tools that copy tables do.
+fn whole(value: f64) -> Option<i64> {
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    (value.fract() == 0.0 && value.abs() <= EXACT).then_some(value as i64)
 }
 
 fn broken(error: &rusqlite::Error) -> ReadError {

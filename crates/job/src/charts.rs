@@ -4,10 +4,11 @@ use gpuscope_analysis::charts::{Chart, Source};
 use gpuscope_analysis::diff::{DiffAnswer, Side};
 use gpuscope_analysis::ops::{By, Limits};
 use gpuscope_analysis::{
-    Bandwidth, Breakdown, Collectives, Copies, CriticalPath, Diff, Idle, Kernels, Layers, Memory, Ops,
-    Overlap, Question, Queue, StackDepth, Temporal, Throughput,
+    Bandwidth, Breakdown, Collectives, Copies, Counters, CriticalPath, Diff, Idle, Kernels, Layers, Memory,
+    Ops, Overlap, Question, Queue, StackDepth, Temporal, Throughput,
 };
 use gpuscope_figure::{Figure, Pictured};
+use gpuscope_trace::Holds;
 
 use crate::error::Error;
 use crate::run::{Outcome, Run};
@@ -41,6 +42,8 @@ impl Run {
                 self.drawn(&Layers { depth: options.depth }, |answer| answer.figures_of_top(top))
             }
             Source::Memory => self.pictured(&Memory { series: true }),
+            // What was measured is better than what shapes say.
+            Source::Ops if self.holds(Holds::Metrics) => self.pictured(&Counters),
             Source::Ops => {
                 self.pictured(&Ops { by: By::Arguments, limits: options.limits.clone(), ..Ops::default() })
             }

@@ -142,7 +142,9 @@ fn walk(folder: &Path, depth: usize, files: &mut Vec<Version>) {
         let path = entry.path();
         // A link may lead anywhere; what lies in the folder is found under its own name.
         let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() && depth < DEEPEST {
+        if kind.is_dir() && inputs::format_of_folder(&path).is_some() {
+            files.extend(version_of_folder(path));
+        } else if kind.is_dir() && depth < DEEPEST {
             walk(&path, depth + 1, files);
         } else if kind.is_file()
             && let Ok(metadata) = entry.metadata()
@@ -151,6 +153,13 @@ fn walk(folder: &Path, depth: usize, files: &mut Vec<Version>) {
             files.push(Version { path, bytes: metadata.len(), modified });
         }
     }
+}
+
+/// Of a folder that is one input: all of its files together.
+fn version_of_folder(path: PathBuf) -> Option<Version> {
+    let files: Vec<_> = fs::read_dir(&path).ok()?.filter_map(|file| file.ok()?.metadata().ok()).collect();
+    let modified = files.iter().filter_map(|file| file.modified().ok()).max()?;
+    Some(Version { path, bytes: files.iter().map(fs::Metadata::len).sum(), modified })
 }
 
 /// `…/plugins/profile/2026_11_18_09_30_00`

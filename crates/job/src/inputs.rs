@@ -6,6 +6,9 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use gpuscope_formats::Compression;
+use gpuscope_formats::format::{self, Format};
+
 use crate::archive::{self, Members};
 use crate::error::Error;
 use crate::natural;
@@ -36,7 +39,7 @@ pub(crate) fn find_wanted(arguments: &[String], stdin: &mut dyn Read, wanted: Wa
     for argument in arguments {
         if argument == "-" {
             found.add(from_stdin(stdin, wanted));
-        } else if path_of(argument).is_dir() {
+        } else if path_of(argument).is_dir() && format_of_folder(&path_of(argument)).is_none() {
             found.add_folder(&path_of(argument), wanted);
         } else if !path_of(argument).exists() && argument.contains(['*', '?', '[']) {
             found.add_glob(argument, wanted);
@@ -130,6 +133,9 @@ fn from_stdin(stdin: &mut dyn Read, wanted: Wanted) -> Result<Members, Error> {
 pub(crate) fn from_file(path: &Path, discovered: bool, wanted: Wanted) -> Result<Members, Error> {
     let shown = path.to_string_lossy();
     let shown = shown.strip_prefix("./").unwrap_or(&shown);
+    if let Some(format) = format_of_folder(path) {
+        return Ok(whole_folder(path, shown.trim_end_matches('/'), format, discovered));
+    }
     let stored = match fs::metadata(path) {
         // Devices have no end, and a tape or a disk is no trace.
         Ok(metadata) if is_device(&metadata) => return Err(Error::Device { path: shown.to_owned() }),
@@ -140,6 +146,27 @@ pub(crate) fn from_file(path: &Path, discovered: bool, wanted: Wanted) -> Result
         _ => Stored::File(path.to_owned()),
     };
     sources_of(shown, stored, discovered, wanted)
+}
+
+/// The format of a folder that is one input.
+pub(crate) fn format_of_folder(path: &Path) -> Option<&'static Format> {
+    let entries = fs::read_dir(path).ok()?;
+    let names: Vec<_> = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok()).collect();
+    format::of_folder(&names.iter().map(String::as_str).collect::<Vec<_>>())
+}
+
+fn whole_folder(path: &Path, shown: &str, format: &'static Format, discovered: bool) -> Members {
+    let lengths =
+        fs::read_dir(path).into_iter().flatten().filter_map(|file| Some(file.ok()?.metadata().ok()?.len()));
+    let source = Source {
+        path: shown.to_owned(),
+        bytes: lengths.sum(),
+        content: Content::Whole(Stored::File(path.to_owned())),
+        head: Head { format: Some(format), is_certain: true, ..Head::default() },
+        container: Compression::None.name(),
+        discovered,
+    };
+    Members { sources: vec![source], damage: None }
 }
 
 fn spooled(input: impl Read) -> io::Result<Stored> {
@@ -236,6 +263,9 @@ impl Visited {
             // What is in there is not known, and may be ranks of the run.
             Err(error) => return failures.push(unreadable(error)),
         };
+        if format_of_folder(folder).is_some() {
+            return files.push(folder.to_owned());
+        }
         let mut links = Vec::new();
         for entry in entries {
             let entry = match entry {

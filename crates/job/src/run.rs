@@ -94,6 +94,8 @@ pub struct Run {
     failures: Vec<Arc<Error>>,
     /// The rank that names tell, by source.
     pub(crate) named: Vec<Option<u32>>,
+    /// The place of each among those that hold the same: its rank, if nothing else tells.
+    places: Vec<u32>,
     options: JobOptions,
     kept: Option<Arc<Kept>>,
 }
@@ -136,7 +138,19 @@ impl Run {
         }
         let paths: Vec<&str> = sources.iter().map(|source| source.path.as_str()).collect();
         let named = ranks::from_names(&paths, own.as_ref());
-        Ok(Run { sources: sources.into(), failures, named, options, kept: None })
+        let mut counts: Vec<(Holds, u32)> = Vec::new();
+        let place = |source: &Source| {
+            let holds = source.holds();
+            let known = counts.iter().position(|(other, _)| *other == holds);
+            let known = known.unwrap_or_else(|| {
+                counts.push((holds, 0));
+                counts.len() - 1
+            });
+            counts[known].1 += 1;
+            counts[known].1 - 1
+        };
+        let places = sources.iter().map(place).collect();
+        Ok(Run { sources: sources.into(), failures, named, places, options, kept: None })
     }
 
     /// For several questions: what is read stays in memory, up to what traces may take there at once.
@@ -164,6 +178,7 @@ impl Run {
             sources: Arc::clone(&self.sources),
             failures: self.failures.clone(),
             named: self.named.clone(),
+            places: self.places.clone(),
             options,
             kept: self.kept.clone(),
         }
@@ -399,7 +414,7 @@ impl Run {
         let source = &self.sources[i];
         let distributed = trace.metadata.distributed.as_ref();
         let own = distributed.and_then(|distributed| u32::try_from(distributed.rank?).ok());
-        let rank = own.or(self.named[i]).unwrap_or(i as u32);
+        let rank = own.or(self.named[i]).unwrap_or(self.places[i]);
         let info = InputInfo {
             path: source.path.clone(),
             format,
@@ -572,7 +587,8 @@ fn outcome(found: Vec<Rank>, mut notes: Vec<Quality>, keep_host_only: bool) -> O
     let inputs = found.iter().map(|rank| rank.info.clone()).collect();
     let mut locals = Vec::new();
     for rank in found {
-        let host_only = any_gpu_work && !rank.has_gpu_work;
+        // Pages of measurements and the like are no ranks.
+        let host_only = any_gpu_work && !rank.has_gpu_work && rank.is_whole;
         notes.extend(rank.quality.into_iter().filter(|note| !(host_only && note.code == Code::NoGpuEvents)));
         if host_only {
             let message =

@@ -1,5 +1,7 @@
 //! What a reader sees of one run, whatever it is drawn on.
 
+use std::collections::BTreeMap;
+
 use gpuscope_figure::Figure;
 use gpuscope_table::{Column, Table, Unit};
 use gpuscope_trace::Quality;
@@ -18,6 +20,8 @@ pub struct Input {
     pub rank: u32,
     pub events: u64,
     pub bytes: u64,
+    /// `gpuscope convert` can copy parts of it.
+    pub is_rewritable: bool,
 }
 
 /// What comes first where there are no traces to speak of: measured runs and their history.
@@ -78,11 +82,17 @@ impl Page<'_> {
             return lead.about.clone();
         }
         let events = self.inputs.iter().map(|input| input.events).sum::<u64>();
-        let bytes = self.inputs.iter().map(|input| input.bytes).sum::<u64>();
+        // Several ranks may come from one file.
+        let files: BTreeMap<&str, u64> =
+            self.inputs.iter().map(|input| (input.path.as_str(), input.bytes)).collect();
+        let bytes = files.values().sum::<u64>();
         let size = format!("{} events · {}", units::count(events as i64), units::bytes(bytes as i64));
         match self.inputs.as_slice() {
             [only] if only.path == "-" => format!("standard input · rank {} · {size}", only.rank),
             [only] => format!("{} · rank {} · {size}", only.path, only.rank),
+            [first, rest @ ..] if files.len() == 1 => {
+                format!("{} · {} ranks · {size}", first.path, rest.len() + 1)
+            }
             inputs => format!("{} inputs · {size}", inputs.len()),
         }
     }

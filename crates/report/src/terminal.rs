@@ -205,6 +205,7 @@ mod tests {
             rank: 0,
             events: 12_345,
             bytes: 6_789_000,
+            is_rewritable: true,
         };
         let tables = [table()];
         let page = Page {

@@ -41,6 +41,7 @@ pub enum Group {
     Collective,
     CollectiveRank,
     MergedRank,
+    Nvtx,
     Xla,
     Label,
 }
@@ -176,6 +177,8 @@ arguments! {
     OutputTensorsStart  CollectiveRank  Text  ["Output Tensors start"];
 
     MergedRank          MergedRank      Int   ["rank"];
+
+    NvtxText            Nvtx            Text  ["nvtx text"];
 
     HloOp               Xla             Text  ["hlo_op"];
     HloModule           Xla             Text  ["hlo_module"];

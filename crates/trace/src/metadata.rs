@@ -56,8 +56,18 @@ pub struct Recording {
     pub flops: Option<bool>,
 }
 
+/// Which program recorded the trace, as far as advice on recording differs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Recorder {
+    #[default]
+    TorchProfiler,
+    NsightSystems,
+}
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Metadata {
+    pub recorder: Recorder,
     pub devices: Vec<Device>,
     pub distributed: Option<Distributed>,
     pub recording: Recording,

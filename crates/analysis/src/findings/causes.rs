@@ -2,7 +2,7 @@
 
 use gpuscope_trace::{Kind, Ns};
 
-use super::{Confidence, Evidence, Facts, Finding, marks, rank_flag};
+use super::{Confidence, Evidence, Facts, Finding, Program, marks, rank_flag};
 use crate::idle::{Cause, HostCause as HostCauseRow, HostGap, IdleAnswer};
 use crate::model::graph::{Graph, Scenario, What};
 
@@ -16,6 +16,8 @@ struct HostCause {
     what: &'static str,
     advice: &'static str,
 }
+
+pub(crate) const BLOCKING_COPY: &str = "host_blocking_copy";
 
 const CAUSES: &[HostCause] = &[
     HostCause {
@@ -33,7 +35,7 @@ const CAUSES: &[HostCause] = &[
         advice: "keep losses and counters on the GPU and read them only every few steps; avoid .item(), .cpu() and branching on tensors",
     },
     HostCause {
-        id: "host_blocking_copy",
+        id: BLOCKING_COPY,
         cause: Cause::BlockingCopy,
         mark: marks::BLOCKING_COPY,
         what: "the host waits for copies to finish",
@@ -82,6 +84,19 @@ const CAUSES: &[HostCause] = &[
         advice: "compile the model or capture it in CUDA graphs; larger batches and fused or foreach optimizers help too",
     },
 ];
+
+/// In the words of the program.
+fn advice(cause: &HostCause, program: Program) -> &'static str {
+    let in_cuda = match cause.cause {
+        Cause::Synchronisation => {
+            "drop cudaDeviceSynchronize and cudaStreamSynchronize from the loop; time with CUDA events instead"
+        }
+        Cause::BlockingCopy => "copy with cudaMemcpyAsync from and to pinned memory (cudaMallocHost)",
+        Cause::Allocator => "allocate before the loop, or from a memory pool with cudaMallocAsync",
+        _ => cause.advice,
+    };
+    program.either(cause.advice, in_cuda)
+}
 
 pub(super) const IDS: [&str; CAUSES.len()] = {
     let mut ids = [""; CAUSES.len()];
@@ -135,7 +150,11 @@ fn several_waits(facts: &Facts<'_>) -> Option<Finding> {
     let finding = Finding::new(
         ALL_WAITS,
         format!("the host waits for the GPU in {count} calls: {}", parts.join(", ")),
-        "keep values on the GPU and read them every so many steps; avoid .item(), .cpu(), nonzero and if tensor: in the loop",
+        facts.program.either(
+            "keep values on the GPU and read them every so many steps; avoid .item(), .cpu(), nonzero and if tensor: in the loop",
+            "keep results on the GPU and read them rarely; copy with cudaMemcpyAsync from pinned memory, and wait for events \
+             rather than for the whole device",
+        ),
         "gpuscope idle".to_owned(),
     );
     let evidence = Evidence {
@@ -274,7 +293,7 @@ fn finding(facts: &Facts<'_>, cause: &HostCause) -> Option<Finding> {
     let finding = Finding::new(
         cause.id,
         title(cause, at),
-        cause.advice,
+        advice(cause, facts.program),
         format!("gpuscope {command}{}", rank_flag(&ranks)),
     );
     let waits = waits(facts, cause.mark);

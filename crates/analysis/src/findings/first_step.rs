@@ -1,5 +1,6 @@
 //! First steps that are unlike the others: said, and kept apart from what a step costs.
 
+use crate::shared::recording::after_warm_up;
 use gpuscope_trace::Ns;
 
 use super::{Evidence, Facts, Finding, rank_flag};
@@ -32,7 +33,7 @@ pub(super) fn first_step(facts: &Facts<'_>) -> Vec<Finding> {
     let finding = Finding::new(
         ID,
         format!("{}, {:.1} times as long as the others", first.sentence(), first.times()),
-        "let a few warm-up steps pass before recording, for instance with schedule(wait=1, warmup=2, active=5)",
+        after_warm_up(facts.program.recorder),
         format!("gpuscope critical-path --step {steps}{}", rank_flag(&[first.rank])),
     );
     let evidence = Evidence {

@@ -147,22 +147,36 @@ struct Marker<'a> {
     copying: FxHashSet<Row>,
     start_up: StartUp,
     groups: RefCell<Groups>,
-    /// Names that say pageable.
-    pageable: FxHashSet<StrId>,
+    /// Copies from or to pageable memory.
+    pageable: FxHashSet<Row>,
     /// Calls that launch forward work during the backward pass.
     recomputing: Bitmap,
     /// Calls that come soon after another launch of their thread, each with when the thread next launches.
     in_a_row: FxHashMap<Row, Ns>,
 }
 
+/// Their names say so (`Memcpy HtoD (Pageable -> Device)`), or what is said of their two ends.
+fn pageable(view: View<'_>) -> FxHashSet<Row> {
+    let trace = view.trace;
+    let says: FxHashSet<StrId> =
+        trace.strings.iter().filter(|(_, text)| text.contains("Pageable")).map(|(id, _)| id).collect();
+    if says.is_empty() {
+        return FxHashSet::default();
+    }
+    let end = |row, arg| trace.args.text(row, arg).is_some_and(|text| says.contains(&text));
+    let is_one = |row: &Row| {
+        says.contains(&trace.name_id(*row)) || end(*row, Arg::Source) || end(*row, Arg::Destination)
+    };
+    view.gpu().filter(|event| event.kind == Kind::Memcpy).map(|event| event.row).filter(is_one).collect()
+}
+
 impl<'a> Marker<'a> {
     fn new(view: View<'a>) -> Marker<'a> {
         let trace = view.trace;
-        let pageable: FxHashSet<StrId> =
-            trace.strings.iter().filter(|(_, text)| text.contains("Pageable")).map(|(id, _)| id).collect();
+        let pageable = pageable(view);
         let copies = view.gpu().filter(|event| event.kind == Kind::Memcpy);
         // Pageable memory is staged: the call waits for that, and may return a little before the copy ends.
-        let is_staged = |row: Row| pageable.contains(&trace.name_id(row));
+        let is_staged = |row: Row| pageable.contains(&row);
         let waits_for = |call: Row, copy: Row, end: Ns| {
             // What launches a kernel or a graph that copies, copies nothing itself.
             !trace.name(call).contains("Launch")
@@ -219,7 +233,7 @@ impl<'a> Marker<'a> {
         let blocks = |call: Row| view.trace.name(call).ends_with("Memcpy");
         if view.launch(row).is_some_and(blocks) {
             BLOCKING_COPY
-        } else if self.pageable.contains(&view.trace.name_id(row))
+        } else if self.pageable.contains(&row)
             && view.trace.args.int(row, Arg::Bytes).is_some_and(|bytes| bytes >= WORTH_PINNING)
         {
             UNPINNED

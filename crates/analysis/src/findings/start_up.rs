@@ -1,5 +1,6 @@
 //! Start-up in the recording: said, and kept apart from what a step costs.
 
+use crate::shared::recording::after_warm_up;
 use gpuscope_trace::Ns;
 
 use super::{Evidence, Facts, Finding};
@@ -36,7 +37,7 @@ pub(super) fn start_up(facts: &Facts<'_>) -> Vec<Finding> {
             crate::shared::text::time(found.time),
             crate::shared::text::time(whole)
         ),
-        "let a few warm-up steps pass before recording, for instance with schedule(wait=1, warmup=2, active=5)",
+        after_warm_up(facts.program.recorder),
         format!("gpuscope idle{}", super::rank_flag(&[worst.rank])),
     );
     let evidence = Evidence {

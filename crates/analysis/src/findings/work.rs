@@ -5,7 +5,7 @@ use super::{Confidence, Evidence, Facts, Finding, Gain};
 use crate::model::graph::Scenario;
 
 pub(super) const SMALL_KERNELS: &str = "small_kernels";
-pub(super) const UNPINNED_COPIES: &str = "unpinned_copies";
+pub(crate) const UNPINNED_COPIES: &str = "unpinned_copies";
 pub(super) const LOW_OCCUPANCY: &str = "low_occupancy";
 pub(super) const RECOMPUTATION: &str = "recomputation";
 
@@ -41,7 +41,10 @@ pub(super) fn unpinned_copies(facts: &Facts<'_>) -> Vec<Finding> {
     let finding = Finding::new(
         UNPINNED_COPIES,
         format!("{} large copies go to or from pageable memory", marked.count),
-        "use pin_memory=True in the DataLoader with .to(device, non_blocking=True), and copy results into pinned tensors",
+        facts.program.either(
+            "use pin_memory=True in the DataLoader with .to(device, non_blocking=True), and copy results into pinned tensors",
+            "allocate the host's buffers with cudaMallocHost, or pin them with cudaHostRegister, and copy with cudaMemcpyAsync",
+        ),
         "gpuscope bandwidth".to_owned(),
     );
     let caveat = "assumes that pinned memory is copied twice as fast".to_owned();

@@ -10,14 +10,14 @@ mod tests;
 mod top;
 mod verdict;
 
-use gpuscope_trace::{Class, Ns, Quality, View};
+use gpuscope_trace::{Ns, Quality, View};
 use serde::Serialize;
 
 use crate::breakdown::{BreakdownAnswer, RankBreakdown};
 use crate::collectives::{CollectivesAnswer, RankCollectives};
 use crate::counters::JoinedRow;
 use crate::critical_path::{CriticalPathAnswer, LocalPath};
-use crate::findings::{self, Facts, Finding, marks};
+use crate::findings::{self, Facts, Finding, Program, marks};
 use crate::idle::IdleAnswer;
 use crate::inference::{GraphCapture, InferenceAnswer};
 use crate::kernels::{KernelsAnswer, RankKernels};
@@ -87,7 +87,7 @@ pub struct Local {
     model: Option<(RankModel, marks::RankMarks)>,
     serving: serving::RankServing,
     graph_capture: Option<GraphCapture>,
-    host_slowed: bool,
+    program: Program,
 }
 
 impl Local {
@@ -129,7 +129,7 @@ impl Question for Analyze {
             model: marks::model(rank, view),
             serving: serving::RankServing::of(rank, view),
             graph_capture: GraphCapture::of(view),
-            host_slowed: is_host_slowed(view),
+            program: Program::of(view),
         }
     }
 
@@ -155,9 +155,9 @@ impl Question for Analyze {
         answer.top_collectives = exposed::merge(all.exposed, &answer.collectives.summary);
         answer.step = StepSummary::of(&answer.breakdown, &all.shares);
         if graph_capture.is_none() {
-            answer.judge(&JobModel::new(all.models), &all.marked, all.host_slowed);
+            answer.judge(&JobModel::new(all.models), &all.marked, all.program);
         }
-        answer.verdict = verdict::of(&answer);
+        answer.verdict = verdict::of(&answer, all.program.recorder);
         answer
     }
 
@@ -187,7 +187,7 @@ impl AnalyzeAnswer {
         self.breakdown.ranks.iter().any(|rank| rank.total.total_ns > Ns::ZERO)
     }
 
-    fn judge(&mut self, model: &JobModel, marked: &[marks::RankMarks], host_slowed: bool) {
+    fn judge(&mut self, model: &JobModel, marked: &[marks::RankMarks], program: Program) {
         if model.ranks.is_empty() || !self.has_gpu_work() {
             return;
         }
@@ -201,7 +201,7 @@ impl AnalyzeAnswer {
             stragglers: &self.stragglers,
             marked,
             marks_seen: marks::seen(model),
-            host_slowed,
+            program,
             alone: model.has_lone_communication(),
             infers_waits: model.coupled.infers_waits(),
         };
@@ -230,7 +230,7 @@ struct Apart {
     marked: Vec<marks::RankMarks>,
     serving: Vec<serving::RankServing>,
     graph_capture: Option<GraphCapture>,
-    host_slowed: bool,
+    program: Program,
 }
 
 /// Beside runs, what records how their graphs were made is no rank of its own.
@@ -263,12 +263,6 @@ impl Apart {
             all.graphs += capture.graphs;
             all.launches += capture.launches;
         }
-        self.host_slowed |= local.host_slowed;
+        self.program = self.program.with(local.program);
     }
-}
-
-/// Recording Python frames or allocations makes the host slower than it is.
-fn is_host_slowed(view: View<'_>) -> bool {
-    let slows = |class| matches!(class, Class::PythonFrame | Class::HostInstant);
-    view.trace.tags.iter().any(|tag| slows(tag.class) && tag.elements > 0)
 }

@@ -8,7 +8,7 @@
 pub mod kernels;
 
 use gpuscope_table::{Table, Tabular, Unit};
-use gpuscope_trace::{Class, Ns, StrId, View};
+use gpuscope_trace::{Arg, Class, Ns, StrId, View};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -79,15 +79,22 @@ impl Question for Annotations {
     fn local(&self, rank: u32, view: View<'_>) -> AnnotationsAnswer {
         let trace = view.trace;
         let mut found: FxHashMap<(bool, StrId), Durations> = FxHashMap::default();
-        for row in trace.rows().filter(|row| view.selection.has(*row)) {
-            let gpu = match trace.class(row) {
-                Class::Annotation if self.whose != Whose::Gpu => false,
-                Class::GpuAnnotation if self.whose != Whose::Host => true,
-                _ => continue,
-            };
+        let mut add = |row, gpu, name| {
             if let Some((start, end)) = trace.span(row) {
-                found.entry((gpu, trace.name_id(row))).or_default().add(end - start);
+                found.entry((gpu, name)).or_default().add(end - start);
             }
+        };
+        for row in trace.rows().filter(|row| view.selection.has(*row)) {
+            match trace.class(row) {
+                Class::Annotation if self.whose != Whose::Gpu => add(row, false, trace.name_id(row)),
+                Class::GpuAnnotation if self.whose != Whose::Host => add(row, true, trace.name_id(row)),
+                _ => {}
+            }
+        }
+        // Operators that were recorded as NVTX ranges are annotations, too, by the whole text of the range.
+        if self.whose != Whose::Gpu {
+            let operators = trace.args.texts(Arg::NvtxText).filter(|(row, _)| view.selection.has(*row));
+            operators.for_each(|(row, text)| add(row, false, text));
         }
         let mut rows: Vec<AnnotationRow> = found
             .into_iter()

@@ -5,11 +5,15 @@
 //! one as of the other, the n-th range is the n-th launch, and belongs to the operators around that call on its
 //! thread. If not, ranges have no operator, and `linked` says so.
 //!
+//! Counters that a profiler read at a steady pace while the program ran (`sampled`: of a GPU, of a network card) belong to no
+//! kernel.
+//!
 //! Over several ranges counters are added up, but for means and shares (`.avg`, `.pct`, `.ratio`, `per_second`),
 //! of which the mean is taken, and `.max` and `.min`.
 
 mod measured;
 mod reading;
+mod sampled;
 mod speed;
 mod table;
 
@@ -22,6 +26,8 @@ use crate::Question;
 
 pub use measured::{JoinedRow, MetricRow, RuleRow};
 pub use reading::Readings;
+pub use sampled::SampledRow;
+pub(crate) use sampled::sampled;
 pub use speed::LaunchRow;
 pub(crate) use table::joined;
 
@@ -73,6 +79,8 @@ pub struct CountersAnswer {
     pub rules: Vec<RuleRow>,
     /// The same beside a trace.
     pub joined: Vec<JoinedRow>,
+    /// What was read again and again while the program ran.
+    pub sampled: Vec<SampledRow>,
 }
 
 /// What one rank contributes, or one page of Nsight Compute.
@@ -99,7 +107,8 @@ impl Question for Counters {
             return LocalCounters { measured: Some(metrics.clone()), ..LocalCounters::default() };
         }
         let launched = Some(Launched::of(rank, view));
-        LocalCounters { answer: ranges(rank, view), measured: None, launched }
+        let answer = CountersAnswer { sampled: sampled::rows(rank, view), ..ranges(rank, view) };
+        LocalCounters { answer, measured: None, launched }
     }
 
     fn merge(&self, locals: Vec<LocalCounters>) -> CountersAnswer {
@@ -109,6 +118,7 @@ impl Question for Counters {
             all.ranks.extend(local.answer.ranks);
             all.ops.extend(local.answer.ops);
             all.ranges.extend(local.answer.ranges);
+            all.sampled.extend(local.answer.sampled);
             measured.extend(local.measured);
             launched.extend(local.launched);
         }

@@ -247,8 +247,9 @@ fn totals(view: View<'_>) -> Totals {
     let within = times_within(view);
     for row in trace.rows().filter(|row| view.selection.has(*row)) {
         let class = trace.class(row);
-        let repeats =
-            matches!(class, Class::ProfilerSpan | Class::GpuAnnotation | Class::Sync | Class::ProfilerRange);
+        let repeats = matches!(class, Class::ProfilerSpan | Class::GpuAnnotation | Class::Sync | Class::ProfilerRange)
+                // Threads that serve nobody wait in calls of the system for as long as the process lives.
+                || class == Class::OsRuntime;
         if let Some((start, end)) = trace.span(row).filter(|_| !class.is_gpu() && !repeats) {
             let own = Ns::ZERO.max(end - start - within[row as usize]);
             add(trace.name_id(row), Place::Cpu, end - start, own);

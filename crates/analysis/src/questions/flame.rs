@@ -41,6 +41,8 @@ pub const SMALL_KERNELS: Ns = Ns(10_000);
 #[derive(Clone, Debug, Default)]
 pub struct Flame {
     pub by: Weight,
+    /// Where threads were when a profiler looked, each sample with the time it stands for.
+    pub samples: bool,
     pub paths: Paths,
     /// So many boxes below each other, at most.
     pub max_depth: Option<u32>,
@@ -139,6 +141,7 @@ impl Question for Flame {
     fn local(&self, _rank: u32, view: View<'_>) -> RankPaths {
         let parts = PathParts {
             everything: self.by == Weight::Host,
+            samples: self.samples,
             detail: match self.paths {
                 Paths::Python => PathDetail::Program,
                 Paths::Modules => PathDetail::Modules,

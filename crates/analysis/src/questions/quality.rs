@@ -15,6 +15,7 @@ use gpuscope_trace::{
 
 use crate::idle::Unrecorded;
 use crate::model::lost::launches_without_gpu_work;
+use crate::shared::recording::{Lacking, way_to_record};
 use gpu::Gpu;
 
 /// Everything that a trace by itself shows to be wrong.
@@ -22,8 +23,8 @@ pub fn quality(rank: u32, view: View<'_>) -> Vec<Quality> {
     let rows = Rows::of(view);
     let gpu = Gpu::of(view);
     let entries = [
-        no_gpu_events(&gpu),
-        unlinked_kernels(&gpu),
+        no_gpu_events(view, &gpu),
+        unlinked_kernels(view, &gpu),
         kernel_before_launch(&gpu),
         same_stream_overlap(&gpu),
         zero_duration(&gpu),
@@ -34,7 +35,7 @@ pub fn quality(rank: u32, view: View<'_>) -> Vec<Quality> {
         inferred_steps(view),
         graph_launch_share(&gpu),
         unrecorded_work(view),
-        no_sync_events(&rows, &gpu),
+        no_sync_events(view, &rows, &gpu),
         missing_shapes(view, &rows),
         truncated_lists(view),
         profiler_overhead(view, rows),
@@ -88,20 +89,25 @@ fn counted(code: Code, count: u64, message: impl FnOnce() -> String) -> Option<Q
     (count > 0).then(|| Quality::new(code, count, message()))
 }
 
-fn no_gpu_events(gpu: &Gpu) -> Option<Quality> {
+/// What to do about something that was not recorded.
+fn record(view: View<'_>, lacking: Lacking) -> &'static str {
+    way_to_record(view.trace.metadata.recorder, lacking)
+}
+
+fn no_gpu_events(view: View<'_>, gpu: &Gpu) -> Option<Quality> {
     (gpu.events == 0).then(|| {
-        let message = "the trace has no GPU events, so every GPU time is 0; record with \
-                       activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]";
+        let record = record(view, Lacking::GpuWork);
+        let message = format!("the trace has no GPU events, so every GPU time is 0; {record}");
         Quality::new(Code::NoGpuEvents, 0, message)
     })
 }
 
-fn unlinked_kernels(gpu: &Gpu) -> Option<Quality> {
+fn unlinked_kernels(view: View<'_>, gpu: &Gpu) -> Option<Quality> {
     counted(Code::UnlinkedKernels, gpu.unlinked, || {
         format!(
-            "{} have no known launching call: they count for their device but for no step and no operator; \
-             record the host too (ProfilerActivity.CPU), and from before the work is launched",
-            gpu.share(gpu.unlinked)
+            "{} have no known launching call: they count for their device but for no step and no operator; {}",
+            gpu.share(gpu.unlinked),
+            record(view, Lacking::Launches)
         )
     })
 }
@@ -153,7 +159,8 @@ fn missing_duration(view: View<'_>, rows: &Rows) -> Option<Quality> {
 /// device recording that starts late shows as launches of the first step that have no GPU event.
 fn partial_first_step(view: View<'_>, gpu: &Gpu) -> Option<Quality> {
     let [first, later @ ..] = known_steps(view) else { return None };
-    let way_out = "leave the first step out, or record with a warm-up step (schedule(wait=1, warmup=1, …))";
+    let warm_up = record(view, Lacking::WarmUp);
+    let way_out = format!("leave the first step out, or record with a warm-up step ({warm_up})");
     if gpu.last_unlinked.zip(gpu.first_linked).is_some_and(|(unlinked, linked)| unlinked < linked) {
         let message = format!(
             "{} run before any that the recorded steps launched: the device was still busy with work from before \
@@ -203,10 +210,11 @@ fn inferred_steps(view: View<'_>) -> Option<Quality> {
     }
     counted(Code::InferredSteps, steps.len() as u64, || {
         format!(
-            "no steps are recorded; {} are guessed from annotations such as {:?}; call profiler.step() in the \
-             loop, or name the right annotation with --step-marker",
+            "no steps are recorded; {} are guessed from annotations such as {:?}; {}, or name the right annotation \
+             with --step-marker",
             steps.len(),
-            name
+            name,
+            record(view, Lacking::Steps)
         )
     })
 }
@@ -234,10 +242,11 @@ fn graph_launch_share(gpu: &Gpu) -> Option<Quality> {
     })
 }
 
-fn no_sync_events(rows: &Rows, gpu: &Gpu) -> Option<Quality> {
+fn no_sync_events(view: View<'_>, rows: &Rows, gpu: &Gpu) -> Option<Quality> {
     (gpu.events > 0 && rows.syncs == 0).then(|| {
-        let message = "no synchronisation is recorded, so what waited for what is inferred; record with \
-                       experimental_config=_ExperimentalConfig(enable_cuda_sync_events=True)";
+        let record = record(view, Lacking::Synchronisation);
+        let message =
+            format!("no synchronisation is recorded, so what waited for what is inferred; {record}");
         Quality::new(Code::NoSyncEvents, 0, message)
     })
 }
@@ -250,9 +259,9 @@ fn missing_shapes(view: View<'_>, rows: &Rows) -> Option<Quality> {
     }
     counted(Code::MissingShapes, rows.operators, || {
         format!(
-            "the shapes of {} operators are not recorded, so neither work nor efficiency can be computed; record \
-             with record_shapes=True",
-            rows.operators
+            "the shapes of {} operators are not recorded, so neither work nor efficiency can be computed; {}",
+            rows.operators,
+            record(view, Lacking::Shapes)
         )
     })
 }

@@ -89,6 +89,8 @@ pub struct Stacks {
     pub by: Weight,
     /// Also what launched nothing.
     pub everything: bool,
+    /// Where threads were when a profiler looked, each sample with the time it stands for.
+    pub samples: bool,
     /// Only the thread with this number, or those with this in their name.
     pub thread: Option<String>,
     /// Backward work below the forward operator that it undoes.
@@ -102,6 +104,7 @@ impl Question for Stacks {
     fn local(&self, rank: u32, view: View<'_>) -> RankStacks {
         let parts = Parts {
             everything: self.everything,
+            samples: self.samples,
             detail: Detail::Program,
             backward_below_forward: self.backward_below_forward,
             thread: self.thread.clone(),

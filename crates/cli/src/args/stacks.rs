@@ -2,6 +2,7 @@
 
 use clap::builder::NonEmptyStringValueParser;
 use clap::{Args, ValueEnum};
+use gpuscope_analysis::stacks::Weight;
 
 use crate::parse;
 
@@ -42,6 +43,18 @@ pub(crate) enum StackWeight {
     Host,
     /// Bytes that copies and sets moved
     Bytes,
+    /// Time on the host by the stacks that Nsight Systems sampled
+    Samples,
+}
+
+impl StackWeight {
+    pub(crate) fn weight(self) -> Weight {
+        match self {
+            StackWeight::Gpu => Weight::Gpu,
+            StackWeight::Host | StackWeight::Samples => Weight::Host,
+            StackWeight::Bytes => Weight::Bytes,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -17,10 +17,11 @@ pub(crate) fn run(asked: &Asked, console: &mut Console<'_>) -> Result<Exit, Fail
     options.keep_host_only = true;
     let mut outcome = ask(&Counters, asked, options, console)?;
     outcome.quality.retain(|note| !matches!(note.code, Code::NoGpuEvents | Code::HostOnly));
-    if outcome.answer.ranks.is_empty() && outcome.answer.launches.is_empty() {
+    let answer = &outcome.answer;
+    if answer.ranks.is_empty() && answer.launches.is_empty() && answer.sampled.is_empty() {
         let message = "no counters were recorded; record with \
-                       experimental_config=_ExperimentalConfig(profiler_metrics=[…]), or give a page of Nsight Compute: \
-                       ncu --csv --page details";
+                       experimental_config=_ExperimentalConfig(profiler_metrics=[…]) or nsys profile --gpu-metrics-devices=all, \
+                       or give a page of Nsight Compute: ncu --csv --page details";
         outcome.quality.push(Quality::new(Code::NoCounters, 0, message));
     }
     let unlinked = outcome.answer.ranks.iter().filter(|rank| !rank.linked).map(unlinked);

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use gpuscope_analysis::Flame;
-use gpuscope_analysis::flame::{FlameAnswer, Paths, RunFlame, Weight};
+use gpuscope_analysis::flame::{FlameAnswer, Paths, RunFlame};
 use gpuscope_files::FileKind;
 use gpuscope_job::Outcome;
 use gpuscope_report::flame::{Direction, FlameGraph, Order};
@@ -59,11 +59,8 @@ fn named(file: &Path) -> Option<Drawn> {
 fn answer(asked: &Asked, wanted: &FlameArgs, console: &Console<'_>) -> Result<Outcome<FlameAnswer>, Failure> {
     let microseconds = |us: f64| Ns((us * 1e3).round() as i64);
     let question = Flame {
-        by: match wanted.by {
-            StackWeight::Gpu => Weight::Gpu,
-            StackWeight::Host => Weight::Host,
-            StackWeight::Bytes => Weight::Bytes,
-        },
+        by: wanted.by.weight(),
+        samples: wanted.by == StackWeight::Samples,
         paths: match wanted.stacks {
             FlamePaths::Python => Paths::Python,
             FlamePaths::Modules => Paths::Modules,

@@ -19,11 +19,8 @@ pub(crate) fn run(asked: &Asked, wanted: &StackArgs, console: &mut Console<'_>) 
         filter: wanted.filter.as_deref().map(|filter| names("--filter", filter)).transpose()?,
         depth: wanted.depth,
         min: wanted.min_us.map_or(0, |us| (us * 1e3).round() as i64),
-        by: match wanted.by {
-            StackWeight::Gpu => Weight::Gpu,
-            StackWeight::Host => Weight::Host,
-            StackWeight::Bytes => Weight::Bytes,
-        },
+        by: wanted.by.weight(),
+        samples: wanted.by == StackWeight::Samples,
         everything: wanted.all,
         thread: wanted.thread.clone(),
         backward_below_forward: wanted.link_backward,

@@ -91,7 +91,7 @@ fn kernels(
         if let (Some(grid), Some(block)) = (grid, block) {
             fill_of_sms(record, devices, grid, block);
         }
-        process.push();
+        process.push_gpu(row.int(3));
     })
 }
 
@@ -112,7 +112,7 @@ fn copies(
     replays: &mut Replays,
 ) -> Result<(), ReadError> {
     let labels = labels(database)?;
-    let columns = columns(&["bytes", "copyKind", "graphNodeId"]);
+    let columns = columns(&["bytes", "copyKind", "graphNodeId", "srcKind", "dstKind"]);
     database.each("CUPTI_ACTIVITY_KIND_MEMCPY", &columns, |row| {
         replays.is_recorded(row);
         let (process, ..) = processes.of_gpu(row.int(6));
@@ -123,7 +123,21 @@ fn copies(
             (None, Some(label)) => process.text(format!("Memcpy {label}").as_bytes()),
             (None, None) => process.text(b"Memcpy"),
         };
-        moved(process, row, tag, name);
+        let memory =
+            [row.int(10), row.int(11)].map(|kind| Some(process.text(memory_kind(kind?)?.as_bytes())));
+        moved(process, row, tag, name, memory);
+    })
+}
+
+/// As CUPTI numbers kinds of memory.
+fn memory_kind(kind: i64) -> Option<&'static str> {
+    Some(match kind {
+        0 => "Pageable",
+        1 => "Pinned",
+        2 => "Device",
+        3 => "Array",
+        4 => "Managed",
+        _ => return None,
     })
 }
 
@@ -165,15 +179,26 @@ fn fills(
         let (process, ..) = processes.of_gpu(row.int(6));
         let tag = process.tag(Phase::Complete, "gpu_memset");
         let name = process.text(b"Memset");
-        moved(process, row, tag, name);
+        moved(process, row, tag, name, [None; 2]);
     })
 }
 
-/// A copy or a fill.
-fn moved(process: &mut Process, row: Cells<'_>, tag: gpuscope_trace::TagId, name: StrId) {
+/// A copy or a fill, with the kinds of memory that it reads and writes.
+fn moved(
+    process: &mut Process,
+    row: Cells<'_>,
+    tag: gpuscope_trace::TagId,
+    name: StrId,
+    memory: [Option<StrId>; 2],
+) {
     let Some(record) = process.begin(tag, row.int(0), row.int(1)) else { return };
     place(record, row);
     record.name = name;
+    for (arg, kind) in [Arg::Source, Arg::Destination].into_iter().zip(memory) {
+        if let Some(kind) = kind {
+            record.set_text(arg, kind);
+        }
+    }
     if let Some(bytes) = row.int(7) {
         record.set_int(Arg::Bytes, bytes);
         // Bytes in a nanosecond are GB in a second.
@@ -184,7 +209,7 @@ fn moved(process: &mut Process, row: Cells<'_>, tag: gpuscope_trace::TagId, name
     if let Some(node) = row.int(9) {
         record.set_int(Arg::GraphNodeId, node);
     }
-    process.push();
+    process.push_gpu(row.int(3));
 }
 
 /// One replay of a CUDA graph as a whole.
@@ -246,7 +271,7 @@ impl Replays {
                     record.set_int(arg, value);
                 }
             }
-            process.push();
+            process.push_gpu(context);
         }
     }
 }

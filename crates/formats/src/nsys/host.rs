@@ -4,6 +4,7 @@ use gpuscope_trace::{Arg, Id, Phase, StrId};
 use rustc_hash::FxHashMap;
 
 use super::nccl::Nccl;
+use super::operator::operator;
 use super::process::{Process, Processes, Texts, pid, process_of, tid};
 use crate::ReadError;
 use crate::sqlite::Database;
@@ -102,6 +103,7 @@ const CORRELATION: usize = 4;
 const PROCESS: usize = 5;
 const EVENT: usize = 6;
 const EVENT_SYNC: usize = 7;
+const CONTEXT: usize = 8;
 
 /// Stands for all streams of a device.
 const ALL_STREAMS: i64 = u32::MAX as i64;
@@ -194,11 +196,14 @@ impl Syncs {
             let tag = process.tag(Phase::Complete, "cuda_sync");
             let text = process.text(name.as_bytes());
             let mark = cells[PROCESS].and_then(|global| self.mark(process_of(global), cells));
+            // Exports say device 0 of all of them; what ran in the context knows better.
+            let of_context = cells[CONTEXT].and_then(|context| process.device_of(context));
+            let device = of_context.or(cells[DEVICE]);
             let Some(record) = process.begin(tag, cells[START], cells[END]) else { continue };
             let id = |value: Option<i64>| value.map_or(Id::Absent, Id::Int);
             record.name = text;
-            (record.device, record.stream) = (id(cells[DEVICE]), id(stream.or(Some(-1))));
-            (record.pid, record.tid) = (id(cells[DEVICE]), id(stream.or(Some(-1))));
+            (record.device, record.stream) = (id(device), id(stream.or(Some(-1))));
+            (record.pid, record.tid) = (record.device, record.stream);
             record.set_text(Arg::SyncKind, text);
             if let Some(correlation) = cells[CORRELATION] {
                 record.set_int(Arg::Correlation, correlation);
@@ -239,15 +244,33 @@ fn annotations(database: &mut Database<'_>, processes: &mut Processes) -> Result
         }
         // A range that nobody ended lasts for nobody knows how long.
         let (Some(start), Some(end)) = (row.int(0), row.int(1)) else { return };
-        if sort == PUSH_POP && nccl.takes(global, row.int(6), (name, text), (start, end), row.blob(7)) {
+        if sort == PUSH_POP
+            && nccl.takes(global, row.int(6), (name, text), (start, end), row.blob(7).or_else(|| row.text(7)))
+        {
             return;
         }
-        let tag = process.tag(Phase::Complete, "user_annotation");
+        let operator = operator(text).filter(|_| sort == PUSH_POP);
+        let tag = process.tag(Phase::Complete, if operator.is_some() { "cpu_op" } else { "user_annotation" });
+        let called = operator.as_ref().map_or(name, |operator| process.text(operator.name));
+        let sizes = operator.as_ref().and_then(|operator| Some(process.text(operator.sizes?)));
         // Ranges with a start and an end of their own may overlap each other, and end on another thread.
         let on = if sort == START_END { Id::Text(process.text(b"NVTX ranges")) } else { on };
         let Some(record) = process.begin(tag, Some(start), Some(end)) else { return };
-        record.name = name;
+        record.name = called;
         (record.pid, record.tid) = (of, on);
+        if let Some(operator) = operator {
+            record.set_text(Arg::NvtxText, name);
+            if let Some(sequence) = operator.sequence {
+                record.set_int(Arg::SequenceNumber, sequence);
+            }
+            // Which thread ran the forward pass is not said; that one did, is.
+            if operator.name.starts_with(b"autograd::engine::") {
+                record.set_int(Arg::FwdThreadId, 1);
+            }
+            if let Some(sizes) = sizes {
+                record.set_text(Arg::InputDims, sizes);
+            }
+        }
         process.push();
     })?;
     nccl.push(processes);

@@ -1,6 +1,6 @@
 //! The processes of a report, each a trace of its own.
 
-use gpuscope_trace::metadata::{Device, Distributed};
+use gpuscope_trace::metadata::{Device, Distributed, Recorder};
 use gpuscope_trace::{Arg, Builder, Code, Id, Ns, Phase, Quality, Record, StrId, TagId, Trace};
 use rustc_hash::FxHashMap;
 
@@ -143,6 +143,8 @@ pub(super) struct Process {
     tags: FxHashMap<(Phase, &'static str), TagId>,
     /// Devices that it ran work on.
     uses: Vec<i64>,
+    /// The device of each context that work ran in.
+    contexts: Vec<(i64, i64)>,
     /// Rows that end before they begin, or have no times.
     backwards: u64,
     untimed: u64,
@@ -150,14 +152,17 @@ pub(super) struct Process {
 
 impl Process {
     fn new(id: i64) -> Process {
+        let mut builder = Builder::default();
+        builder.metadata_mut().recorder = Recorder::NsightSystems;
         Process {
             id,
-            builder: Builder::default(),
+            builder,
             record: Record::default(),
             names: FxHashMap::default(),
             sizes: FxHashMap::default(),
             tags: FxHashMap::default(),
             uses: Vec::new(),
+            contexts: Vec::new(),
             backwards: 0,
             untimed: 0,
         }
@@ -216,12 +221,27 @@ impl Process {
     }
 
     pub(super) fn push(&mut self) {
-        if let Id::Int(device) = self.record.device
-            && !self.uses.contains(&device)
-        {
-            self.uses.push(device);
-        }
         self.builder.push(&self.record);
+    }
+
+    /// Pushes work of a GPU.
+    pub(super) fn push_gpu(&mut self, context: Option<i64>) {
+        if let Id::Int(device) = self.record.device {
+            if !self.uses.contains(&device) {
+                self.uses.push(device);
+            }
+            if let Some(context) = context
+                && !self.contexts.iter().any(|(known, _)| *known == context)
+            {
+                self.contexts.push((context, device));
+            }
+        }
+        self.push();
+    }
+
+    /// The device that a context is of, if work ran in it.
+    pub(super) fn device_of(&self, context: i64) -> Option<i64> {
+        self.contexts.iter().find(|(known, _)| *known == context).map(|(_, device)| *device)
     }
 
     /// Names a process or a thread.

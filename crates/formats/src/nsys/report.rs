@@ -1,5 +1,6 @@
 //! Reports as Nsight Systems writes them itself: only `nsys` can read them, and is asked to export them if it is installed.
 
+use std::ffi::OsStr;
 use std::path::Path;
 
 use crate::sqlite::Database;
@@ -11,20 +12,34 @@ pub(crate) fn is_one(head: &[u8]) -> bool {
 
 pub(crate) fn read(path: &Path, reading: &Reading<'_>) -> Result<Parsed, ReadError> {
     let folder = tempfile::Builder::new().prefix("gpuscope-").tempdir()?;
-    let exported = folder.path().join("report.sqlite");
-    let words = [
-        "export".as_ref(),
-        "--type".as_ref(),
-        "sqlite".as_ref(),
-        "--output".as_ref(),
-        exported.as_os_str(),
-        path.as_os_str(),
-    ];
-    if installed::output("nsys", &words, reading)?.is_none() {
+    let exported_to = folder.path().join("report.sqlite");
+    // NCCL's messages and communicators are blobs, which only newer releases export, and only if they are told to.
+    let with_blobs = exported(path, &exported_to, &["--include-blobs=true"], reading);
+    let exported_at_all = with_blobs.or_else(|_| exported(path, &exported_to, &[], reading))?;
+    if exported_at_all.is_none() {
         return Err(ReadError::NotRead {
             title: "a report of Nsight Systems, which only nsys itself can read, and nsys is not installed here",
-            instead: "export it where it is: nsys export --type sqlite FILE",
+            instead: "export it where it is: nsys export --type sqlite --include-blobs=true FILE",
         });
     }
-    super::read(Database::open(&exported, reading.goes_on)?)
+    if !exported_to.is_file() {
+        let why = "nsys ended without an error and wrote no export".to_owned();
+        return Err(ReadError::Damaged { what: "a report that its own program can read", why });
+    }
+    super::read(Database::open(&exported_to, reading.goes_on)?)
+}
+
+fn exported(
+    path: &Path,
+    to: &Path,
+    more: &[&str],
+    reading: &Reading<'_>,
+) -> Result<Option<Vec<u8>>, ReadError> {
+    let before = ["export", "--type", "sqlite", "--force-overwrite=true"].into_iter();
+    let words: Vec<&OsStr> = before
+        .chain(more.iter().copied())
+        .map(OsStr::new)
+        .chain([OsStr::new("--output"), to.as_os_str(), path.as_os_str()])
+        .collect();
+    installed::output("nsys", &words, reading)
 }

@@ -11,6 +11,7 @@ mod fuzz;
 mod layouts;
 mod links;
 mod nsys;
+mod nsys_parquet;
 mod rewrite;
 mod torch_trace;
 mod toy_format;

@@ -8,8 +8,8 @@ use gpuscope_trace::{Arg, Class, Code, Index, Trace};
 use rusqlite::Connection;
 
 /// Machine 1, process 100, as exports number them.
-const PROCESS: i64 = 1 << 56 | 100 << 24;
-const OTHER: i64 = 1 << 56 | 200 << 24;
+pub(crate) const PROCESS: i64 = 1 << 56 | 100 << 24;
+pub(crate) const OTHER: i64 = 1 << 56 | 200 << 24;
 
 const SCHEMA: &str = "
     CREATE TABLE StringIds (id INTEGER NOT NULL PRIMARY KEY, value TEXT NOT NULL);
@@ -26,9 +26,9 @@ const SCHEMA: &str = "
     INSERT INTO TARGET_INFO_GPU VALUES (3, 'NVIDIA A100', 42, 108, 0);
 ";
 
-struct Export {
+pub(crate) struct Export {
     folder: tempfile::TempDir,
-    connection: Connection,
+    pub(crate) connection: Connection,
 }
 
 impl Export {
@@ -54,12 +54,12 @@ impl Export {
         self.with(&format!("INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES {values}"))
     }
 
-    fn with(self, sql: &str) -> Export {
+    pub(crate) fn with(self, sql: &str) -> Export {
         self.connection.execute_batch(sql).unwrap();
         self
     }
 
-    fn read(&self) -> Result<Vec<Trace>, ReadError> {
+    pub(crate) fn read(&self) -> Result<Vec<Trace>, ReadError> {
         read_at(&self.folder.path().join("report.sqlite")).map(|loaded| loaded.traces)
     }
 
@@ -74,7 +74,7 @@ fn read_at(path: &Path) -> Result<Loaded, ReadError> {
 }
 
 /// Two kernels of one process, the second after one of another.
-fn job() -> Export {
+pub(crate) fn job() -> Export {
     Export::new("")
         .kernel(PROCESS, (200, 300), 7, 11, 1)
         .kernel(OTHER, (150, 250), 7, 11, 1)
@@ -162,6 +162,60 @@ fn what_nccl_says_of_a_collective_is_on_the_range_in_which_it_is_launched() {
 }
 
 #[test]
+fn operators_of_pytorch_are_operators() {
+    let range = |times: &str, text: &str| {
+        format!("INSERT INTO NVTX_EVENTS VALUES ({times}, 59, '{text}', NULL, {}, 0, NULL);", PROCESS | 7)
+    };
+    let traces = job()
+        .with(&range("50, 200", "step"))
+        .with(&range("90, 150", "aten::addmm, seq = 7, op_id = 9, sizes = [[4], [2, 3]]"))
+        .with(&range("160, 170", "autograd::engine::evaluate_function: AddmmBackward0, seq = 7, op_id = 12"))
+        .read()
+        .unwrap();
+    let trace = &traces[0];
+    let row = |name: &str| trace.rows().find(|row| trace.name(*row) == name).unwrap();
+    let (operator, backward) =
+        (row("aten::addmm"), row("autograd::engine::evaluate_function: AddmmBackward0"));
+    assert_eq!((trace.class(operator), trace.class(row("step"))), (Class::Operator, Class::Annotation));
+    let text = |arg| trace.args.text(operator, arg).map(|text| trace.strings.get(text));
+    assert_eq!(text(Arg::InputDims), Some("[[4], [2, 3]]"));
+    assert_eq!(text(Arg::NvtxText), Some("aten::addmm, seq = 7, op_id = 9, sizes = [[4], [2, 3]]"));
+    let index = Index::default();
+    assert_eq!(index.autograd(trace).forward(backward), Some(operator));
+    let launch = trace.rows().find(|row| trace.class(*row).is_call()).unwrap();
+    assert_eq!(index.nesting(trace).parent(launch), Some(operator));
+}
+
+#[test]
+fn synchronisation_is_of_the_device_that_its_context_is_of() {
+    let table = "CREATE TABLE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION (start INTEGER, end INTEGER, deviceId INTEGER,
+        contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER, syncType INTEGER, eventId INTEGER);";
+    let rows = format!(
+        "INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (460, 470, 0, 1, 7, 13, {PROCESS}, 0, 0);
+         UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET deviceId = 3 WHERE globalPid = {PROCESS};"
+    );
+    let traces = job().call(PROCESS, (455, 475), 0, 13, 5).with(table).with(&rows).read().unwrap();
+    let trace = &traces[0];
+    let sync = trace.rows().find(|row| trace.class(*row) == Class::Sync).unwrap();
+    assert_eq!(trace.track(sync).key.device, gpuscope_trace::Id::Int(3));
+}
+
+#[test]
+fn copies_say_which_memory_they_read_and_write() {
+    let table = format!(
+        "CREATE TABLE CUPTI_ACTIVITY_KIND_MEMCPY (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER,
+            streamId INTEGER, correlationId INTEGER, globalPid INTEGER, bytes INTEGER, copyKind INTEGER, srcKind INTEGER,
+            dstKind INTEGER);
+         INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY VALUES (500, 600, 0, 1, 7, 21, {PROCESS}, 64, 1, 0, 2)"
+    );
+    let traces = job().with(&table).read().unwrap();
+    let trace = &traces[0];
+    let copy = trace.rows().find(|row| trace.class(*row) == Class::GpuMemcpy).unwrap();
+    let text = |arg| trace.args.text(copy, arg).map(|text| trace.strings.get(text));
+    assert_eq!((text(Arg::Source), text(Arg::Destination)), (Some("Pageable"), Some("Device")));
+}
+
+#[test]
 fn calls_of_a_group_are_launched_by_its_end() {
     let range = |times: &str, text: &str| {
         format!("INSERT INTO NVTX_EVENTS VALUES ({times}, 59, '{text}', NULL, {}, 1, NULL);", PROCESS | 7)
@@ -221,6 +275,7 @@ fn other_databases_are_called_by_their_names() {
     assert!(of("CREATE TABLE rocpd_op (id INTEGER)").contains("RPD"));
     assert!(of("CREATE TABLE rocpd_kernel_dispatch_1 (id INTEGER)").contains("rocprofv3"));
     assert!(of("CREATE TABLE compute_dispatch (id INTEGER)").contains("rocprof-compute"));
+    assert!(of("CREATE TABLE CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL (id INTEGER)").contains("nvprof"));
     assert!(of("CREATE TABLE music (id INTEGER)").contains("another program"));
 }
 

@@ -100,12 +100,12 @@ fn write_finding(
     )?;
     let inputs = inputs(page);
     if let Some((place, cut)) = place(&finding.evidence, dossier) {
-        writeln!(
-            out,
-            "<p><a class=\"evidence\" href=\"#{place}\">See it in the timeline</a> · for Perfetto: \
-             <code>gpuscope convert {} {cut} -o evidence.json.gz</code></p>",
-            escaped(&inputs)
-        )?;
+        write!(out, "<p><a class=\"evidence\" href=\"#{place}\">See it in the timeline</a>")?;
+        if page.inputs.iter().all(|input| input.is_rewritable) {
+            let inputs = escaped(&inputs);
+            write!(out, " · for Perfetto: <code>gpuscope convert {inputs} {cut} -o evidence.json.gz</code>")?;
+        }
+        writeln!(out, "</p>")?;
     }
     writeln!(out, "<p><code>{} {}</code></p></li>", escaped(&finding.command), escaped(&inputs))
 }
@@ -156,10 +156,13 @@ fn step(picture: &Picture, drawn: DrawnRank, number: i64) -> Option<(Ns, Ns)> {
 /// What to give the command: the file, or the folder they all lie in.
 fn inputs(page: &Page<'_>) -> String {
     let folder = |path: &str| path.rsplit_once('/').map(|(folder, _)| folder.to_owned());
-    match page.inputs.as_slice() {
-        [only] => text::one_line(&only.path),
-        [first, rest @ ..] => match folder(&first.path) {
-            Some(in_all) if rest.iter().all(|input| folder(&input.path).as_ref() == Some(&in_all)) => {
+    // Several ranks may come from one file.
+    let mut paths: Vec<&str> = page.inputs.iter().map(|input| input.path.as_str()).collect();
+    paths.dedup();
+    match paths.as_slice() {
+        [only] => text::one_line(only),
+        [first, rest @ ..] => match folder(first) {
+            Some(in_all) if rest.iter().all(|path| folder(path).as_ref() == Some(&in_all)) => {
                 text::one_line(&in_all)
             }
             _ => "TRACES".to_owned(),
@@ -190,6 +193,7 @@ mod tests {
             rank: 0,
             events: 1,
             bytes: 1,
+            is_rewritable: true,
         };
         let tables = [table];
         let inputs = paths.iter().map(input).collect();

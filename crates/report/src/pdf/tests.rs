@@ -145,6 +145,7 @@ fn page<'a>(tables: &'a [Table], figures: &'a [Figure]) -> Page<'a> {
         rank: 0,
         events: 10,
         bytes: 10,
+        is_rewritable: true,
     };
     Page {
         command: "kernels",

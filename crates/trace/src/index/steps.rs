@@ -97,7 +97,7 @@ impl Steps {
             return optimizer.stretched();
         }
         let mut repeating: FxHashMap<&str, (u32, Ns)> = FxHashMap::default();
-        for row in annotations(trace) {
+        for row in annotations(trace).filter(|row| !is_of_a_library(trace.name(*row))) {
             if let Some((start, end)) = trace.span(row) {
                 let (count, total) = repeating.entry(trace.name(row)).or_default();
                 (*count, *total) = (*count + 1, *total + (end - start));
@@ -207,6 +207,16 @@ impl StepCursor<'_> {
 
 fn tells_its_phase(name: &str) -> bool {
     ServingStep::parse(name).is_some_and(|step| step.phase != ServingPhase::Other)
+}
+
+/// Ranges that libraries push around their own calls are no steps of the program, however often they repeat.
+fn is_of_a_library(name: &str) -> bool {
+    let begins =
+        |start: &&str| name.get(..start.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(start));
+    name.is_empty()
+        || ["nccl", "rccl", "mpi_", "cublas", "cudnn", "cusolver", "cufft", "cub::", "nvshmem"]
+            .iter()
+            .any(begins)
 }
 
 fn annotations(trace: &Trace) -> impl Iterator<Item = Row> {

@@ -1,18 +1,22 @@
 //! The whole answer in one sentence.
 
 use gpuscope_trace::Ns;
+use gpuscope_trace::metadata::Recorder;
 
 use super::AnalyzeAnswer;
 use crate::findings;
 use crate::idle::{Cause, DeviceIdle, HostCause, IdleAnswer};
 use crate::inference::GraphCapture;
+use crate::shared::recording::{Lacking, way_to_record};
 
 /// Above this share of computation the GPUs are as busy as can be.
 const BUSY_PCT: f64 = 90.0;
+/// Above this share of GPU time the rest does not matter.
+const MOSTLY_PCT: f64 = 50.0;
 /// Communication that nothing hides, above this share of the time, is not passed over.
 const MUCH_PCT: f64 = 25.0;
 
-pub(super) fn of(answer: &AnalyzeAnswer) -> String {
+pub(super) fn of(answer: &AnalyzeAnswer, recorder: Recorder) -> String {
     if let Some(capture) = &answer.graph_capture {
         return only_captures(*capture);
     }
@@ -23,14 +27,17 @@ pub(super) fn of(answer: &AnalyzeAnswer) -> String {
         return start_up;
     }
     match set_apart(answer) {
-        Some(set_apart) => format!("{} {set_apart}", explained(answer)),
-        None => explained(answer),
+        Some(set_apart) => format!("{} {set_apart}", explained(answer, recorder)),
+        None => explained(answer, recorder),
     }
 }
 
-fn explained(answer: &AnalyzeAnswer) -> String {
+fn explained(answer: &AnalyzeAnswer, recorder: Recorder) -> String {
     let sentences: Vec<String> =
-        [largest_loss(answer), could_be_saved(answer), slow_tokens(answer)].into_iter().flatten().collect();
+        [largest_loss(answer, recorder), could_be_saved(answer), slow_tokens(answer)]
+            .into_iter()
+            .flatten()
+            .collect();
     if !sentences.is_empty() {
         return sentences.join(" ");
     }
@@ -121,12 +128,21 @@ fn could_be_saved(answer: &AnalyzeAnswer) -> Option<String> {
 }
 
 /// What the GPUs lose most of their time to, if that is much and what is listed explains less than half of it.
-fn largest_loss(answer: &AnalyzeAnswer) -> Option<String> {
+fn largest_loss(answer: &AnalyzeAnswer, recorder: Recorder) -> Option<String> {
     let step = &answer.step;
     let gains = |explains: fn(&str) -> bool| {
         let of_it = answer.findings.iter().filter(|finding| explains(finding.id));
         of_it.filter_map(|finding| finding.gain_pct).fold(0.0, f64::max)
     };
+    if step.exposed_memcpy_pct >= step.exposed_comm_pct.max(step.idle_pct) {
+        let explained = gains(is_about_copies);
+        return (step.exposed_memcpy_pct >= MUCH_PCT && explained < step.exposed_memcpy_pct / 2.0).then(|| {
+            format!(
+                "Copies that do not overlap with computation take {:.0} % of the time: copy less, or while the GPU computes.",
+                step.exposed_memcpy_pct
+            )
+        });
+    }
     if step.exposed_comm_pct >= step.idle_pct {
         let explained = gains(is_about_ranks);
         return (step.exposed_comm_pct >= MUCH_PCT && explained < step.exposed_comm_pct / 2.0).then(|| {
@@ -139,8 +155,16 @@ fn largest_loss(answer: &AnalyzeAnswer) -> Option<String> {
     }
     let explained = gains(|id| !is_about_ranks(id));
     (step.idle_pct >= MUCH_PCT && explained < step.idle_pct / 2.0).then(|| {
-        format!("The GPUs are idle for {:.0} % of the time; {}.", step.idle_pct, why_idle(&answer.idle))
+        format!(
+            "The GPUs are idle for {:.0} % of the time; {}.",
+            step.idle_pct,
+            why_idle(&answer.idle, recorder)
+        )
     })
+}
+
+fn is_about_copies(id: &str) -> bool {
+    matches!(id, findings::UNPINNED_COPIES | findings::BLOCKING_COPY)
 }
 
 fn is_about_ranks(id: &str) -> bool {
@@ -150,6 +174,18 @@ fn is_about_ranks(id: &str) -> bool {
 fn without_findings(answer: &AnalyzeAnswer, whole: &str) -> String {
     let step = &answer.step;
     let pct = step.computation_pct;
+    let replayed: f64 = answer
+        .top_kernels
+        .iter()
+        .filter(|kernel| is_whole_graph(&kernel.name))
+        .map(|kernel| kernel.pct)
+        .sum();
+    if replayed >= MOSTLY_PCT {
+        return format!(
+            "{replayed:.0} % of GPU time are CUDA graphs that were recorded as a whole: record with \
+             nsys profile --cuda-graph-trace=node to see what is in them."
+        );
+    }
     if let Some((busy, median)) = mostly_elsewhere(answer) {
         return format!(
             "GPU work spans only {} of a step of {}; the host spends the rest before and after it.",
@@ -166,6 +202,11 @@ fn without_findings(answer: &AnalyzeAnswer, whole: &str) -> String {
     format!("The GPUs compute {pct:.0} % of the time; no single cause of the rest is worth 2 % {whole}.")
 }
 
+/// As exports of Nsight Systems have replays whose kernels were not recorded.
+fn is_whole_graph(kernel: &str) -> bool {
+    kernel.strip_prefix("CUDA graph ").is_some_and(|id| id.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
 /// From the first to the last work of a GPU, and the step, if a single one was recorded and is mostly something else.
 fn mostly_elsewhere(answer: &AnalyzeAnswer) -> Option<(Ns, Ns)> {
     let median = answer.step.median_ns.filter(|_| answer.step.steps == 1)?;
@@ -173,7 +214,7 @@ fn mostly_elsewhere(answer: &AnalyzeAnswer) -> Option<(Ns, Ns)> {
     (busy.0 < median.0 / 2).then_some((busy, median))
 }
 
-fn why_idle(idle: &IdleAnswer) -> String {
+fn why_idle(idle: &IdleAnswer, recorder: Recorder) -> String {
     let sum = |part: fn(&DeviceIdle) -> Ns| idle.devices.iter().map(part).sum::<Ns>();
     let reasons = [
         (
@@ -190,16 +231,16 @@ fn why_idle(idle: &IdleAnswer) -> String {
     let host = sum(|device| device.host_ns);
     match reasons.into_iter().max_by_key(|(time, _)| *time).filter(|(time, _)| *time > host) {
         Some((_, why)) => why.to_owned(),
-        None => format!("the host launches too late{}", doing(&idle.host_causes)),
+        None => format!("the host launches too late{}", doing(&idle.host_causes, recorder)),
     }
 }
 
 /// What the hosts did meanwhile, most of all.
-fn doing(causes: &[HostCause]) -> String {
+fn doing(causes: &[HostCause], recorder: Recorder) -> String {
     let Some(most) = causes.iter().max_by_key(|cause| cause.idle_ns) else { return String::new() };
     if most.cause == Cause::NothingRecorded {
-        return ", and what it does meanwhile is not recorded: record Python stacks too (with_stack=True)"
-            .to_owned();
+        let record = way_to_record(recorder, Lacking::Stacks);
+        return format!(", and what it does meanwhile is not recorded: {record}");
     }
     let name = most.name.as_ref().map(|name| format!(", {name}")).unwrap_or_default();
     format!(" (above all: {}{name})", most.cause.label())

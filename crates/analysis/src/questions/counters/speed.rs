@@ -60,10 +60,15 @@ struct Measured<'m>(&'m [&'m Metric]);
 
 impl Measured<'_> {
     fn row(&self) -> LaunchRow {
-        let seconds = self.any(&["Duration", "gpu__time_duration.sum"], seconds);
-        let dram_bytes = self.any(&["dram__bytes.sum"], bytes).or_else(|| {
-            let [read, written] =
-                ["dram__bytes_read.sum", "dram__bytes_write.sum"].map(|name| self.any(&[name], bytes));
+        let seconds = self.any(
+            &["Duration", "gpu__time_duration.sum", "gpu__time_duration.avg", "gpu__time_duration"],
+            seconds,
+        );
+        // Before 2019 metrics had other names.
+        let dram_bytes = self.any(&["dram__bytes.sum", "dram__bytes"], bytes).or_else(|| {
+            let read = self.any(&["dram__bytes_read.sum", "dram__read_bytes.sum", "dram__read_bytes"], bytes);
+            let written =
+                self.any(&["dram__bytes_write.sum", "dram__write_bytes.sum", "dram__write_bytes"], bytes);
             Some(read? + written?)
         });
         let flops = self.flops();
@@ -178,7 +183,7 @@ fn roofline(launches: &[LaunchRow]) -> Option<Figure> {
     );
     let panel = panel.with(Series::new("launches", Hue::Compute, points).noted(notes));
     let summary = format!("Most time: {}", slowest.kernel);
-    Some(Figure::new("measured_roofline", "Measured launches under the roofline", panel).summary(summary))
+    Some(Figure::new("roofline", "Measured launches under the roofline", panel).summary(summary))
 }
 
 fn speed_of_light(launches: &[LaunchRow]) -> Option<Figure> {

@@ -29,8 +29,20 @@ impl Tabular for CountersAnswer {
                 if r.linked { "yes" } else { "no" }.to_owned()
             })
             .build();
-        vec![ops, ranks, launches(self), joined(&self.joined), rules(self), measured(self)]
+        vec![ops, ranks, sampled(self), launches(self), joined(&self.joined), rules(self), measured(self)]
     }
+}
+
+fn sampled(answer: &CountersAnswer) -> Table {
+    Table::of("sampled", "Sampled counters", &answer.sampled)
+        .int("rank", Unit::None, "The rank", |r| i64::from(r.rank))
+        .int("count", Unit::Count, "Samples", |r| r.count as i64)
+        .float("min", Unit::Ratio, "The lowest", |r| r.min)
+        .float("mean", Unit::Ratio, "The mean", |r| r.mean)
+        .float("max", Unit::Ratio, "The highest", |r| r.max)
+        .text("source", "What it was read from", |r| r.source.clone())
+        .text("name", "The counter", |r| r.name.clone())
+        .build()
 }
 
 fn launches(answer: &CountersAnswer) -> Table {

@@ -2,6 +2,8 @@
 
 use gpuscope_trace::{Arg, Bitmap, Class, Id, Ns, Row, StrId, ThreadId, View};
 
+use rustc_hash::FxHashMap;
+
 use super::names::{plain_name, plain_thread};
 use super::trie::{NodeId, NodeKind, ROOT, Trie, Weights};
 
@@ -10,6 +12,8 @@ use super::trie::{NodeId, NodeKind, ROOT, Trie, Weights};
 pub(crate) struct Parts {
     /// Also paths that launched nothing.
     pub(crate) everything: bool,
+    /// Instead of what was called, where threads were when a profiler looked.
+    pub(crate) samples: bool,
     pub(crate) detail: Detail,
     /// Backward work below the forward operator that it undoes.
     pub(crate) backward_below_forward: bool,
@@ -61,6 +65,10 @@ const MOST_JUMPS: u32 = 4;
 /// `flops` says how many operations are put down to a GPU event.
 pub(crate) fn trie(view: View<'_>, parts: &Parts, flops: impl Fn(Row) -> u128) -> Trie {
     let mut builder = Builder::new(view, parts);
+    if parts.samples {
+        builder.samples();
+        return builder.trie;
+    }
     builder.host();
     builder.gpu(flops);
     builder.links();
@@ -138,6 +146,42 @@ impl<'v> Builder<'v> {
         for row in trace.rows() {
             if trace.class(row).is_host() && trace.span(row).is_some() && self.view.selection.has(row) {
                 self.node(row, MOST_JUMPS);
+            }
+        }
+    }
+
+    /// Each sample stands for the time that usually passes between two of its thread.
+    fn samples(&mut self) {
+        let trace = self.view.trace;
+        let mut threads: FxHashMap<ThreadId, Vec<(Ns, StrId)>> = FxHashMap::default();
+        for (row, stack) in trace.args.texts(Arg::CallStack) {
+            if trace.class(row) == Class::HostSample && self.view.selection.has(row) {
+                let samples = threads.entry(trace.track(row).thread).or_default();
+                samples.extend(trace.start(row).map(|time| (time, stack)));
+            }
+        }
+        for (thread, mut samples) in threads {
+            let Some(beginning) = self.threads[thread.0 as usize] else { continue };
+            samples.sort_unstable_by_key(|(time, _)| *time);
+            let mut between: Vec<Ns> = samples.windows(2).map(|pair| pair[1].0 - pair[0].0).collect();
+            between.sort_unstable();
+            let host = between.get(between.len() / 2).copied().unwrap_or(Ns::ZERO);
+            for (time, stack) in samples {
+                let mut node = match beginning {
+                    Beginning::Root => ROOT,
+                    Beginning::Thread(name) => self.trie.child(ROOT, name),
+                };
+                let frames = trace.strings.get(stack).split(';');
+                for at in std::iter::once(None).chain(frames.map(Some)) {
+                    if let Some(frame) = at {
+                        let name = self.trie.name(NodeKind::Frame, frame);
+                        node = self.trie.child(node, name);
+                    }
+                    if node != ROOT {
+                        self.trie.add(node, Weights { count: 1, host, ..Weights::default() });
+                        self.trie.met(node, time, None);
+                    }
+                }
             }
         }
     }

@@ -8,6 +8,7 @@ use gpuscope_trace::{Ns, View};
 use super::picture::{Counter, Track, TrackSort};
 use crate::Question;
 use crate::bandwidth::Bandwidth;
+use crate::counters::sampled;
 use crate::memory::Memory;
 use crate::queue::Queue;
 
@@ -38,7 +39,11 @@ pub(super) fn of(rank: u32, view: View<'_>, group: &str) -> Vec<Track> {
         });
         track(group, format!("bandwidth, {}", kind.kind), Unit::BytesPerSecond, points.collect())
     });
-    queues.chain(memory).chain(copies).filter(|track| track.counter.is_some()).collect()
+    let sampled = sampled(view).into_iter().map(|((source, name), points)| {
+        let points = points.into_iter().map(|(time, value)| (time, value.round() as i64)).collect();
+        track(group, format!("{}, {source}", view.trace.strings.get(name)), Unit::Count, points)
+    });
+    queues.chain(memory).chain(copies).chain(sampled).filter(|track| track.counter.is_some()).collect()
 }
 
 fn track(group: &str, title: String, unit: Unit, mut points: Vec<(Ns, i64)>) -> Track {

@@ -125,5 +125,5 @@ impl Lanes {
 
 /// Host events that are worth a slice: what the profiler writes about itself is not.
 pub(super) fn is_drawn(class: Class) -> bool {
-    class.is_host()
+    class.is_host() || class == Class::OsRuntime
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gpuscope_table::Unit;
-use gpuscope_trace::{Arg, GpuEvent, Ns, Row, StrId, View};
+use gpuscope_trace::{Arg, Class, GpuEvent, Id, Ns, Row, StrId, View};
 use rustc_hash::FxHashMap;
 
 use super::counters;
@@ -108,6 +108,11 @@ impl OfRank {
         tracks.extend(counters::of(rank, view, &group));
         tracks.extend(
             threads(view, &kept)
+                .into_iter()
+                .map(|(title, rows)| texts.track(&group, title, TrackSort::Host, rows)),
+        );
+        tracks.extend(
+            system_calls(view, &kept)
                 .into_iter()
                 .map(|(title, rows)| texts.track(&group, title, TrackSort::Host, rows)),
         );
@@ -225,9 +230,9 @@ fn threads(view: View<'_>, kept: &Kept) -> Vec<(String, RowLanes)> {
         let key = trace.track(*rows.first()?).key;
         let named = trace.tracks.thread_label(key.pid, key.tid).map(|label| trace.strings.get(label.name));
         let number = match key.tid {
-            gpuscope_trace::Id::Int(tid) => tid.to_string(),
-            gpuscope_trace::Id::Text(tid) => trace.strings.get(tid).to_owned(),
-            gpuscope_trace::Id::Absent => String::new(),
+            Id::Int(tid) => tid.to_string(),
+            Id::Text(tid) => trace.strings.get(tid).to_owned(),
+            Id::Absent => String::new(),
         };
         let title = match named {
             Some(name) if !name.is_empty() && name.contains(&number) => name.to_owned(),
@@ -237,6 +242,29 @@ fn threads(view: View<'_>, kept: &Kept) -> Vec<(String, RowLanes)> {
         Some((title, lanes::nested(view, &rows, &mut depth_of)))
     });
     threads.collect()
+}
+
+/// Calls of the operating system, on rows of their own. Those that last beyond the recording say nothing about it.
+fn system_calls(view: View<'_>, kept: &Kept) -> Vec<(String, RowLanes)> {
+    let trace = view.trace;
+    let Some((from, to)) = trace.extent() else { return Vec::new() };
+    let mut threads: BTreeMap<String, Vec<Spanned>> = BTreeMap::new();
+    let wanted = |row: &Row| trace.class(*row) == Class::OsRuntime && view.selection.has(*row);
+    for row in trace.rows().filter(wanted) {
+        let Some((start, end)) = trace.span(row).filter(|(start, end)| from <= *start && *end <= to) else {
+            continue;
+        };
+        if kept.host.takes(end - start)
+            && let Id::Text(title) = trace.track(row).key.tid
+        {
+            threads.entry(trace.strings.get(title).to_owned()).or_default().push((row, (start, end)));
+        }
+    }
+    let lanes = |mut rows: Vec<Spanned>| {
+        rows.sort_by_key(|(_, (start, end))| (*start, std::cmp::Reverse(*end)));
+        lanes::packed(rows.into_iter())
+    };
+    threads.into_iter().map(|(title, rows)| (format!("thread {title}"), lanes(rows))).collect()
 }
 
 /// Gives names and notes numbers of their own, in order of first use.

@@ -8,7 +8,8 @@ use super::RankTimeline;
 pub(super) fn of(rank: u32, view: View<'_>) -> RankTimeline {
     let trace = view.trace;
     let selected = || trace.rows().filter(|row| view.selection.has(*row));
-    let extent = selected().filter_map(|row| trace.span(row)).reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
+    let in_extent = selected().filter(|row| trace.class(*row) != Class::OsRuntime);
+    let extent = in_extent.filter_map(|row| trace.span(row)).reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
     let mut waits: FxHashMap<StrId, bool> = FxHashMap::default();
     let mut working = |row| match trace.class(row) {
         Class::Operator => true,

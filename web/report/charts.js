@@ -76,7 +76,9 @@ async function takeOver(chart) {
   place.style.height = `${Math.max(height || 0, 260)}px`;
   if (svg) svg.replaceWith(place);
   else chart.append(place);
-  await library.newPlot(place, plot.data, dress(plot.layout), {
+  const layout = place.clientWidth < NARROW ? below(dress(plot.layout)) : dress(plot.layout);
+  if (layout.height) place.style.height = `${layout.height}px`;
+  await library.newPlot(place, plot.data, layout, {
     responsive: true,
     displaylogo: false,
     // There is nothing to be done with points that are selected.
@@ -84,6 +86,28 @@ async function takeOver(chart) {
     toImageButtonOptions: { filename: chart.dataset.figure, scale: 2 },
   });
   chart.dataset.live = "true";
+}
+
+/** On less than this, panels beside each other leave no room for what they show. */
+const NARROW = 600;
+
+/** Puts panels below each other that are beside each other. @param {Record<string, any>} layout */
+function below(layout) {
+  const width = (/** @type {string} */ key) => {
+    const [from, to] = layout[key].domain ?? [0, 1];
+    return to - from;
+  };
+  const beside = Object.keys(layout).filter((key) => /^xaxis/.test(key) && width(key) < 0.9);
+  if (beside.length < 2) return layout;
+  const share = 1 / beside.length;
+  const stacked = { ...layout, height: 260 * beside.length };
+  beside.forEach((key, i) => {
+    const top = 1 - i * share;
+    stacked[key] = { ...layout[key], domain: [0, 1] };
+    const other = key.replace("x", "y");
+    stacked[other] = { ...layout[other], domain: [top - 0.8 * share, top - 0.1 * share] };
+  });
+  return stacked;
 }
 
 /** The page's own colours and type. @param {Record<string, any>} layout */

@@ -217,8 +217,8 @@ impl<'a> Output<'a> {
         let style = self.style(console);
         let is_json = self.format == Format::Json;
         let mut tables = if is_json { Vec::new() } else { self.tables(command, answer)? };
-        // Which file is which rank; pages list it for every command.
-        if command == "info" && self.format == Format::Table && self.table.is_none() && inputs.len() > 1 {
+        // Which file is which rank, and of which format; pages list it for every command.
+        if command == "info" && self.format == Format::Table && self.table.is_none() {
             tables.insert(1.min(tables.len()), inputs_table(inputs));
         }
         if self.explain {

@@ -78,7 +78,7 @@ fn magnitudes(column: &Column) -> Vec<f64> {
     all.into_iter().filter(|size| *size > 0.0).collect()
 }
 
-/// Whether both are of one thing: `min_transfer_ns`, `max_transfer_ns`.
+/// Whether both are of one thing: `min_transfer_ns`, `max_transfer_ns`; `a_own_ns`, `b_own_ns`.
 fn is_alike(a: &Column, b: &Column) -> bool {
     a.name == b.name || matches!((thing(a.name), thing(b.name)), (Some(a), Some(b)) if a == b)
 }
@@ -87,7 +87,9 @@ fn is_alike(a: &Column, b: &Column) -> bool {
 fn thing(name: &str) -> Option<&str> {
     const STATISTICS: [&str; 9] =
         ["min_", "max_", "mean_", "median_", "std_", "p25_", "p75_", "p95_", "p99_"];
-    STATISTICS.iter().find_map(|statistic| name.strip_prefix(statistic))
+    // Of one run and of another.
+    const COMPARED: [&str; 3] = ["a_", "b_", "delta_"];
+    STATISTICS.iter().chain(&COMPARED).find_map(|statistic| name.strip_prefix(statistic))
 }
 
 #[cfg(test)]

@@ -133,6 +133,16 @@ const WARNING: i64 = 2;
 /// How many different remarks are told.
 const MOST: usize = 8;
 
+/// Remarks of nearly every recording: that nothing was recorded of what nobody asked for, and how containers are set up.
+const NO_NEWS: [&str; 6] = [
+    "Does the process use",
+    "MMAP events",
+    "IP/backtrace",
+    "CPU kernel IP",
+    "CPU IP",
+    "Scheduling information is absent",
+];
+
 fn remarks(database: &mut Database<'_>, processes: &mut Processes) -> Result<(), ReadError> {
     let (mut lost, mut others): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     database.each("DIAGNOSTIC_EVENT", &["severity", "text"], |row| {
@@ -141,8 +151,7 @@ fn remarks(database: &mut Database<'_>, processes: &mut Processes) -> Result<(),
         }
         let Some(text) = row.text(1).map(String::from_utf8_lossy) else { return };
         let first = text.lines().next().unwrap_or_default().trim().to_owned();
-        // That nothing was recorded of what nobody asked for is no news.
-        if first.is_empty() || first.contains("Does the process use") || first.contains("MMAP events") {
+        if first.is_empty() || NO_NEWS.iter().any(|words| first.contains(words)) {
             return;
         }
         let lower = first.to_lowercase();
@@ -155,14 +164,14 @@ fn remarks(database: &mut Database<'_>, processes: &mut Processes) -> Result<(),
     })?;
     let Some((process, _)) = processes.each().next() else { return Ok(()) };
     if !lost.is_empty() {
-        let message = format!("Nsight Systems may have lost events: {}", lost.join(" "));
+        let message = format!("Nsight Systems may have lost events: {}", lost.join("; "));
         process.builder.report(Quality::new(Code::DroppedEvents, lost.len() as u64, message));
     }
     if !others.is_empty() {
         let count = others.len();
         let more = if count > MOST { format!(" (and {} more)", count - MOST) } else { String::new() };
         others.truncate(MOST);
-        let message = format!("Nsight Systems remarked: {}{more}", others.join(" "));
+        let message = format!("Nsight Systems remarked: {}{more}", others.join("; "));
         process.builder.report(Quality::new(Code::RecorderRemarks, count as u64, message));
     }
     Ok(())

@@ -3,7 +3,7 @@
 use gpuscope_figure::{Axis, Figure, Hue, Panel, Pictured, Series, Unit};
 use gpuscope_trace::Ns;
 
-use super::{DiffAnswer, DiffRow, Place, Summary};
+use super::{DiffAnswer, DiffRow, PartRow, Place, Summary};
 
 /// Bars that a person still tells apart.
 const MOST_BARS: usize = 20;
@@ -31,8 +31,13 @@ impl DiffAnswer {
         figures
     }
 
-    /// From A's total time, part by part, to B's.
+    /// From A's time, part by part, to B's: of a step, or of all that the GPUs did where steps are not known.
     fn waterfall(&self) -> Option<Figure> {
+        if !self.step_parts.is_empty() {
+            let sum = |of: fn(&PartRow) -> Ns| self.step_parts.iter().map(of).sum::<Ns>().as_f64();
+            let changes = self.step_parts.iter().map(|part| (part.part, part.delta_ns.as_f64())).collect();
+            return Some(falling((sum(|part| part.a_ns), sum(|part| part.b_ns)), changes, "the step time"));
+        }
         let (a, b) = (&self.summary.a, &self.summary.b);
         let (before, after) = (a.total_ns?.as_f64(), b.total_ns?.as_f64());
         let mut changes: Vec<(&str, f64)> = Vec::new();
@@ -44,31 +49,7 @@ impl DiffAnswer {
         if rest.abs() >= 1.0 {
             changes.push(("ranks differ", rest));
         }
-        let names = std::iter::once("A").chain(changes.iter().map(|(name, _)| *name)).chain(["B"]);
-        let mut bases = vec![0.0];
-        bases
-            .extend(changes.iter().scan(before, |at, (_, change)| Some(std::mem::replace(at, *at + change))));
-        bases.push(0.0);
-        let bars = |name: &str, hue: Hue, wanted: fn(f64) -> bool| {
-            let values = changes.iter().map(|(_, change)| Some(*change).filter(|change| wanted(*change)));
-            let values = std::iter::once(None).chain(values).chain([None]).collect();
-            Series::bars(name, hue, values).standing_on(bases.clone())
-        };
-        let mut ends = vec![None; changes.len() + 2];
-        (ends[0], ends[changes.len() + 1]) = (Some(before), Some(after));
-        let panel = Panel::new(Axis::new("time", Unit::Ns), Axis::categories("", names))
-            .with(Series::bars("total", Hue::Compute, ends).standing_on(bases.clone()))
-            .with(bars("less in B", Hue::Copy, |change| change < 0.0))
-            .with(bars("more in B", Hue::Critical, |change| change > 0.0));
-        let pct = if before > 0.0 { (after - before) / before * 100.0 } else { 0.0 };
-        let step = match (a.step_time_ns, b.step_time_ns) {
-            (Some(a), Some(b)) if a > Ns::ZERO => format!(", its step time by {:+.1} %", (b - a).pct_of(a)),
-            _ => String::new(),
-        };
-        let summary = format!(
-            "From A to B the time from the first to the last GPU event of the median rank changes by {pct:+.1} %{step}"
-        );
-        Some(Figure::new("diff", "What makes B differ from A?", panel).summary(summary))
+        Some(falling((before, after), changes, "the time from the first to the last GPU event"))
     }
 
     /// On the GPU.
@@ -88,4 +69,26 @@ impl DiffAnswer {
                 .with(bars("more in B", Hue::Critical, |change| change > 0));
         Figure::new("diff_kernels", "Which kernels changed?", panel)
     }
+}
+
+/// Bars that lead from one time to another.
+fn falling((before, after): (f64, f64), changes: Vec<(&str, f64)>, what: &str) -> Figure {
+    let names = std::iter::once("A").chain(changes.iter().map(|(name, _)| *name)).chain(["B"]);
+    let mut bases = vec![0.0];
+    bases.extend(changes.iter().scan(before, |at, (_, change)| Some(std::mem::replace(at, *at + change))));
+    bases.push(0.0);
+    let bars = |name: &str, hue: Hue, wanted: fn(f64) -> bool| {
+        let values = changes.iter().map(|(_, change)| Some(*change).filter(|change| wanted(*change)));
+        let values = std::iter::once(None).chain(values).chain([None]).collect();
+        Series::bars(name, hue, values).standing_on(bases.clone())
+    };
+    let mut ends = vec![None; changes.len() + 2];
+    (ends[0], ends[changes.len() + 1]) = (Some(before), Some(after));
+    let panel = Panel::new(Axis::new("time", Unit::Ns), Axis::categories("", names))
+        .with(Series::bars("total", Hue::Compute, ends).standing_on(bases.clone()))
+        .with(bars("less in B", Hue::Copy, |change| change < 0.0))
+        .with(bars("more in B", Hue::Critical, |change| change > 0.0));
+    let pct = if before > 0.0 { (after - before) / before * 100.0 } else { 0.0 };
+    let summary = format!("From A to B {what} of the median rank changes by {pct:+.1} %");
+    Figure::new("diff", "What makes B differ from A?", panel).summary(summary)
 }

@@ -219,6 +219,11 @@ def test_resources_and_prompts(door: Any) -> None:
         assert prompts == {"why-slow", "what-changed", "who-holds-up"}
         prompt = await client.get_prompt("why-slow", {"run": "large"})
         assert "large" in prompt.messages[0].content.text
+        prompt = await client.get_prompt("what-changed", {"before": "small", "after": "large"})
+        said = prompt.messages[0].content.text
+        assert "small (before)" in said and "large (after)" in said
+        with pytest.raises(mcp.MCPError):
+            await client.get_prompt("what-changed", {"before": "small"})
 
     converse(door, conversation)
 

@@ -9,7 +9,8 @@ import { byteSize, duration } from "../lib/units.js";
  *   detail: string | null, read_bytes: number | null, total_bytes: number | null, verdict: string | null, gpus: string | null,
  *   ranks: number | null, steps: number | null, step_ns: number | null, gpu_busy_pct: number | null, mfu_pct: number | null,
  *   exposed_communication_pct: number | null, tags: string[], note: string, course_step_ns: (number | null)[],
- *   before: string | null, change_pct: number | null}} Run
+ *   before: string | null, change_pct: number | null, view: string | null, damage: string[],
+ *   models: string[]}} Run
  */
 
 /** @typedef {{title: string, name: string, number: boolean, value: (run: Run) => number | string | null, show: (run: Run) => (Node | string)[]}} Column */
@@ -18,7 +19,7 @@ import { byteSize, duration } from "../lib/units.js";
 const COLUMNS = [
   { title: "Run", name: "name", number: false, value: (run) => run.name, show: shownName },
   { title: "Recorded", name: "modified", number: true, value: (run) => run.modified_ms, show: (run) => [when(run.modified_ms)] },
-  { title: "GPUs", name: "gpus", number: false, value: (run) => run.gpus, show: (run) => [run.gpus || ""] },
+  { title: "GPUs", name: "gpus", number: false, value: (run) => shownGpus(run) || null, show: (run) => [shownGpus(run)] },
   { title: "Step time", name: "step", number: true, value: (run) => run.step_ns, show: shownStep },
   { title: "Change", name: "change", number: true, value: (run) => run.change_pct, show: shownChange },
   { title: "GPU busy", name: "busy", number: true, value: (run) => run.gpu_busy_pct, show: (run) => [percent(run.gpu_busy_pct)] },
@@ -29,7 +30,7 @@ const COLUMNS = [
 /** What is in runs that have no verdict. @type {Record<string, string>} */
 const SORTS = { compile: "what torch.compile did", benchmarks: "benchmarks" };
 
-const STATUSES = ["ready", "reading", "waiting", "landing", "damaged"];
+const STATUSES = ["ready", "reading", "waiting", "landing", "damaged", "unread"];
 
 export function showRuns() {
   const place = byId("runs");
@@ -48,6 +49,7 @@ class RunsPage {
     /** @type {Set<string>} */
     this.chosen = new Set();
     this.wanted = new URLSearchParams(location.hash.slice(1));
+    this.choose();
     this.rows = element("tbody", {});
     this.chips = element("div", { class: "chips", role: "group", "aria-label": "Filters" });
     this.compare = element("a", { class: "button", href: "compare" }, "Compare");
@@ -56,13 +58,15 @@ class RunsPage {
     this.search.value = this.wanted.get("find") ?? "";
     this.search.addEventListener("input", () => this.want("find", this.search.value));
     document.addEventListener("keydown", (event) => {
-      if (event.key === "/" && !(event.target instanceof HTMLInputElement || event.target instanceof HTMLTextAreaElement)) {
+      if (event.key === "/" && !isTyped(event.target)) {
         event.preventDefault();
         this.search.focus();
       }
     });
     addEventListener("hashchange", () => {
       this.wanted = new URLSearchParams(location.hash.slice(1));
+      this.choose();
+      this.tick();
       if (document.activeElement !== this.search) this.search.value = this.wanted.get("find") ?? "";
       this.draw();
     });
@@ -96,6 +100,18 @@ class RunsPage {
     else this.wanted.delete(name);
     history.replaceState(null, "", `#${this.wanted}`);
     this.draw();
+  }
+
+  /** Whose boxes the address has ticked: two at most. */
+  choose() {
+    this.chosen = new Set(this.wanted.getAll("run").slice(0, 2));
+  }
+
+  tick() {
+    for (const row of this.rows.rows) {
+      const box = row.querySelector("input");
+      if (box) box.checked = this.chosen.has(row.dataset.run ?? "");
+    }
   }
 
   /** Asks now, and again whenever the server says that something has changed. */
@@ -137,13 +153,12 @@ class RunsPage {
 
   draw() {
     const find = (this.wanted.get("find") ?? "").toLowerCase();
-    const status = this.wanted.get("status");
-    const text = (/** @type {Run} */ run) => [run.name, run.gpus, run.verdict, run.note, ...run.tags].join(" ").toLowerCase();
+    const text = (/** @type {Run} */ run) => [run.name, shownGpus(run), run.verdict, run.note, ...run.tags].join(" ").toLowerCase();
     const [by, way] = this.order();
     const column = COLUMNS.find((column) => column.name === by) ?? COLUMNS[1];
     const sign = way === "down" ? -1 : 1;
     const shown = this.runs
-      .filter((run) => (!status || run.status === status) && (!find || text(run).includes(find)))
+      .filter((run) => this.fits(run) && (!find || text(run).includes(find)))
       .sort((a, b) => compared(column.value(a), column.value(b), sign));
     for (const head of this.table.tHead?.rows[0].cells ?? []) {
       if (head.dataset.name === by) head.setAttribute("aria-sort", way === "down" ? "descending" : "ascending");
@@ -183,18 +198,40 @@ class RunsPage {
     this.said.textContent = shown === all ? runs : `${shown} of ${runs}`;
   }
 
+  /** What runs are filtered by: name in the address, and what a run has of it. @type {[string, (run: Run) => string[]][]} */
+  static FILTERS = [
+    ["status", (run) => [run.status]],
+    ["gpu", (run) => run.models],
+    ["tag", (run) => run.tags],
+  ];
+
+  /** Whether a run has what every chosen chip asks for. @param {Run} run */
+  fits(run) {
+    return RunsPage.FILTERS.every(([name, of]) => {
+      const wanted = this.wanted.get(name);
+      return !wanted || of(run).includes(wanted);
+    });
+  }
+
   drawChips() {
-    const chosen = this.wanted.get("status");
-    const chips = STATUSES.flatMap((status) => {
-      const count = this.runs.filter((run) => run.status === status).length;
-      if (count === 0 && status !== chosen) return [];
-      const pressed = String(status === chosen);
-      const chip = element("button", { type: "button", "aria-pressed": pressed }, `${status} ${count}`);
-      chip.addEventListener("click", () => this.want("status", status === chosen ? "" : status));
-      return [chip];
+    const chips = RunsPage.FILTERS.flatMap(([name, of]) => {
+      const chosen = this.wanted.get(name);
+      /** @type {Map<string, number>} */
+      const counts = new Map(chosen ? [[chosen, 0]] : []);
+      for (const value of this.runs.flatMap(of)) counts.set(value, (counts.get(value) ?? 0) + 1);
+      const order = (/** @type {string} */ value) => (name === "status" ? String(STATUSES.indexOf(value)) : value);
+      const values = [...counts.keys()].sort((a, b) => order(a).localeCompare(order(b), "en", { numeric: true }));
+      // A filter that everything passes is none.
+      if (values.length < 2 && !chosen && (name !== "tag" || values.length === 0)) return [];
+      return values.map((value) => {
+        const attributes = { type: "button", "aria-pressed": String(value === chosen), "data-filter": name };
+        const chip = element("button", attributes, `${value} ${counts.get(value)}`);
+        chip.addEventListener("click", () => this.want(name, value === chosen ? "" : value));
+        return chip;
+      });
     });
     const focused = [...this.chips.children].findIndex((chip) => chip === document.activeElement);
-    this.chips.replaceChildren(...(chips.length > 1 || chosen ? chips : []));
+    this.chips.replaceChildren(...chips);
     const again = this.chips.children[focused];
     if (again instanceof HTMLElement) again.focus();
   }
@@ -219,11 +256,11 @@ class RunsPage {
       // Two are compared: the first chosen makes room for a third.
       if (this.chosen.size > 2) {
         this.chosen.delete([...this.chosen][0]);
-        for (const row of this.rows.rows) {
-          const box = row.querySelector("input");
-          if (box) box.checked = this.chosen.has(row.dataset.run ?? "");
-        }
+        this.tick();
       }
+      this.wanted.delete("run");
+      for (const id of this.chosen) this.wanted.append("run", id);
+      history.replaceState(null, "", `#${this.wanted}`);
       this.drawCompare();
     });
     const cells = COLUMNS.map((column) => {
@@ -284,6 +321,12 @@ class RunsPage {
   }
 }
 
+/** Boxes to tick are no place to type in. @param {EventTarget | null} target */
+function isTyped(target) {
+  if (target instanceof HTMLInputElement) return !["checkbox", "radio", "button"].includes(target.type);
+  return target instanceof HTMLTextAreaElement || target instanceof HTMLSelectElement;
+}
+
 /**
  * What is not known comes last, whichever way.
  * @param {number | string | null} a
@@ -297,10 +340,17 @@ function compared(a, b, sign) {
 
 /** @param {Run} run */
 function shownName(run) {
-  const view = run.sort === "compile" ? "compile" : run.sort === "benchmarks" ? "bench" : "analyze";
+  const view = run.sort === "compile" ? "compile" : run.sort === "benchmarks" ? "bench" : (run.view ?? "analyze");
   const link = element("a", { href: `runs/${encodeURIComponent(run.id)}/${view}` }, run.name);
   const files = run.files === 1 ? "1 file" : `${run.files} files`;
   return [link, element("div", { class: "soft" }, `${files} · ${byteSize(run.bytes)}`)];
+}
+
+/** Model and ranks; the ranks alone where no model is known. @param {Run} run */
+function shownGpus(run) {
+  if (run.gpus) return run.gpus;
+  if (run.sort !== "traces" || !run.ranks || run.view) return "";
+  return run.ranks === 1 ? "1 rank" : `${run.ranks} ranks`;
 }
 
 /** @param {Run} run */
@@ -332,9 +382,23 @@ function shownVerdict(run) {
       return [element("span", { class: "soft" }, "still being written")];
     case "damaged":
       return [element("span", { class: "error" }, run.detail ?? "cannot be read")];
-    default:
-      return [run.verdict ?? element("span", { class: "soft" }, SORTS[run.sort] ?? "")];
+    case "unread":
+      return [element("span", { class: "soft", title: run.detail ?? "" }, `Not read: ${firstClause(run.detail ?? "")}`)];
+    default: {
+      if (run.verdict === null) return [element("span", { class: "soft" }, SORTS[run.sort] ?? "")];
+      if (run.damage.length) return [element("span", { class: "warning", title: run.verdict }, `Read in part: ${run.damage.join("; ")}`)];
+      return [element("span", { title: run.verdict }, firstClause(run.verdict))];
+    }
   }
+}
+
+/**
+ * What a verdict says first: up to the end of its first clause, however long the rest. Points within numbers end nothing.
+ * @param {string} verdict
+ */
+export function firstClause(verdict) {
+  const end = verdict.search(/[.;:](\s|$)/);
+  return end < 0 ? verdict : verdict.slice(0, end);
 }
 
 /** From zero, so that small changes look small. @param {number[]} values */

@@ -6,13 +6,14 @@ import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { after, before, describe, test } from "node:test";
 
+import { firstClause } from "../dashboard/runs.js";
 import { byteSize, duration } from "../lib/units.js";
 import { Browser, drawn, Folder, gpuscope, serve } from "./support.mjs";
 
 const VIEWS = {
   analyze: "Overview", timeline: "Timeline", flame: "Flame graph", kernels: "Kernels", ops: "Operators",
   layers: "Layers", idle: "Idle time", collectives: "Collectives", stragglers: "Ranks", memory: "Memory",
-  "critical-path": "Critical path", inference: "Inference", launches: "Launches", hta: "HTA", check: "Data quality",
+  "critical-path": "Critical path", inference: "Inference", launches: "Launches", counters: "Counters", hta: "HTA", check: "Data quality",
 };
 const HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)<script> & \"it's";
 /** Small traces of real programs, where there are some. */
@@ -36,6 +37,9 @@ before(async () => {
   one = readFileSync(join(runs, "train-1", "rank-0.json"));
   writeFileSync(join(runs, `${HOSTILE}.json`), one);
   writeFileSync(join(runs, "damaged.json"), '{"traceEvents": 5}');
+  writeFileSync(join(runs, "cut.json"), one.subarray(0, one.length / 2));
+  writeFileSync(join(runs, "empty.json"), "");
+  writeFileSync(join(runs, "snapshot.pickle"), Buffer.from([0x80, 4, 0x95, 1, 2, 3]));
   for (const [name, text] of [["compile/log.log", compilation()], ["bench/profiling_data.json", benchmarks()]]) {
     mkdirSync(join(runs, name, ".."));
     writeFileSync(join(runs, name), text);
@@ -82,7 +86,7 @@ const asked = async (server, path) => (await fetch(server.address + path)).json(
 async function settled(server) {
   for (;;) {
     const { runs } = await asked(server, "api/v1/runs");
-    if (runs.length && runs.every(({ status }) => status === "ready" || status === "damaged")) return runs;
+    if (runs.length && runs.every(({ status }) => ["ready", "damaged", "unread"].includes(status))) return runs;
     await new Promise((done) => setTimeout(done, 50));
   }
 }
@@ -116,10 +120,11 @@ describe("the runs", () => {
       const percent = (value) => (value === null ? "" : `${value.toFixed(1)} %`);
       for (const [i, run] of runs.entries()) {
         const [, , , gpus, step, , busy, mfu, verdict] = await page.locator("tr[data-run]").nth(i).locator("td").allInnerTexts();
-        assert.equal(gpus.trim(), (run.gpus ?? "").trim());
+        const ranks = run.ranks === 1 ? "1 rank" : `${run.ranks} ranks`;
+        assert.equal(gpus.trim(), run.gpus || (run.sort === "traces" && run.ranks ? ranks : ""));
         assert.equal(step.trim(), run.step_ns === null ? "" : duration(run.step_ns));
         assert.deepEqual([busy, mfu], [percent(run.gpu_busy_pct), percent(run.mfu_pct)]);
-        if (run.verdict) assert.equal(verdict, run.verdict);
+        if (run.verdict) assert.equal(verdict, run.damage.length ? `Read in part: ${run.damage.join("; ")}` : firstClause(run.verdict));
       }
     }));
 
@@ -138,6 +143,41 @@ describe("the runs", () => {
       const { detail } = await asked(reading, "api/v1/runs/damaged");
       assert.ok(detail);
       assert.equal(await row(page, "damaged").locator(".error").innerText(), detail);
+    }));
+
+  test("one that is cut off, empty or not read says so, too", () =>
+    visit("", async (page) => {
+      const { damage, verdict } = await asked(reading, "api/v1/runs/cut");
+      assert.ok(damage.length > 0 && verdict.startsWith("Read in part: "));
+      assert.equal(await row(page, "cut").locator(".warning").innerText(), `Read in part: ${damage.join("; ")}`);
+      for (const [name, what] of [["empty.json", "an empty file"], ["snapshot.pickle", "a Python pickle, perhaps a snapshot of torch's memory"]]) {
+        assert.equal(await cell(page, name, 8), `Not read: ${what}`);
+      }
+    }));
+
+  test("after a box was ticked / still searches, and what is ticked comes back from the address", () =>
+    visit("", async (page) => {
+      await row(page, "train-2").locator("input").check();
+      await page.keyboard.press("/");
+      await page.keyboard.type("train");
+      assert.equal(await page.inputValue("input[type=search]"), "train");
+      await row(page, "train-1").locator("input").check();
+      await visit(new URL(page.url()).hash, async (other) => {
+        const ticked = await other.$$eval("tr[data-run]:has(input:checked)", (rows) => rows.map((row) => row.dataset.run).sort());
+        assert.deepEqual(ticked, ["train-1", "train-2"]);
+        assert.ok(await other.locator("a.button").isVisible());
+      });
+    }));
+
+  test("the theme that is chosen is that of every page", () =>
+    visit("", async (page) => {
+      const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+      await page.selectOption("#theme", "dark");
+      await page.waitForFunction(() => document.documentElement.dataset.theme === "dark");
+      await page.goto(`${reading.address}runs/train-2/kernels`);
+      await answered(page);
+      assert.equal(await ground(), "rgb(13, 17, 23)");
+      assert.equal(await page.inputValue("#theme"), "dark");
     }));
 
   test("what is searched, sorted and chosen is in the address, and comes back from it", () =>
@@ -170,7 +210,8 @@ describe("the runs", () => {
       await page.click("a.button");
       await answered(page);
       assert.deepEqual(await page.$$eval(".ask select", (all) => all.map(({ value }) => value)), ["train-1", "train-2"]);
-      assert.match(await page.textContent("main"), /Step time/);
+      assert.match(await page.textContent(".beside"), /A = train-1.*B = train-2.*Step time.*From the step time of A to that of B/s);
+      assert.equal(await page.title(), "train-1 → train-2");
       await page.fill('.ask input[name="rank"]', "0");
       await page.click(".ask button");
       await answered(page);

@@ -1,16 +1,22 @@
 //! The door for servers: runs that stay open as far as there is room, asked by the catalogue's words.
 
 use std::collections::VecDeque;
+use std::fs::File;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gpuscope_analysis::Timeline;
-use gpuscope_analysis::dossier::{Dossier, DossierAnswer};
+use gpuscope_analysis::dossier::{Dossier, DossierAnswer, KeyNumber};
 use gpuscope_analysis::timeline::Atlas;
-use gpuscope_job::{JobOptions, Progress};
+use gpuscope_analysis::{Counters, Kernels, Memory, Timeline};
+use gpuscope_formats::{Compression, FORMATS, Head};
+use gpuscope_job::{InputInfo, JobOptions, Outcome, Progress, Run};
 use gpuscope_report::key_number;
-use gpuscope_server::asker::{Asked, Asker, Form, Found, Overview, Problem, ProblemKind, Source, Watch};
+use gpuscope_server::asker::{
+    Asked, Asker, Form, Found, Measured, Overview, Problem, ProblemKind, Scale, Source, Watch,
+};
 use gpuscope_server::catalog::{Question, quoted};
-use gpuscope_table::{Column, Table, Values};
+use gpuscope_table::{Column, Table, Unit, Values};
+use gpuscope_trace::{Code, Holds, Ns, Quality, Severity};
 use serde_json::json;
 
 use crate::catalog;
@@ -120,6 +126,9 @@ impl Asker for Door {
 
     fn overview(&self, source: &Source, watch: &Arc<Watch>) -> Result<Overview, Problem> {
         let run = self.run(source)?;
+        if let Some(other) = without_events(&run.sharing(Door::options(watch, None))) {
+            return other.map_err(|error| problem(error.into()));
+        }
         // No timeline and no flame graph.
         let question = Dossier { most_slices: 0, least_share: 1.0 };
         let outcome = run.sharing(Door::options(watch, None)).ask(&question);
@@ -128,10 +137,16 @@ impl Asker for Door {
         let events = outcome.inputs.iter().map(|input| input.events).sum();
         Ok(Overview {
             events,
-            errors: count(gpuscope_trace::Severity::Error),
-            warnings: count(gpuscope_trace::Severity::Warning),
+            errors: count(Severity::Error),
+            warnings: count(Severity::Warning),
+            damage: damage(&outcome.quality),
+            lacks: lacking(&outcome.answer, run.sharing(JobOptions::default()).holds(Holds::Metrics)),
             ..at_a_glance(&outcome.answer)
         })
+    }
+
+    fn unread(&self, file: &Path) -> Option<String> {
+        unread(file)
     }
 
     fn atlas(&self, source: &Source, rank: Option<u32>, watch: &Arc<Watch>) -> Result<Atlas, Problem> {
@@ -169,6 +184,94 @@ fn about_benchmarks(asked: &Asked) -> Option<Vec<String>> {
     Some(command.iter().map(|word| (*word).to_owned()).chain(["--".to_owned()]).chain(paths).collect())
 }
 
+/// What was lost on the way, and of what the numbers are therefore only a part.
+fn damage(quality: &[Quality]) -> Vec<String> {
+    let is_damage = |note: &&Quality| {
+        note.severity == Severity::Error
+            || matches!(note.code, Code::Truncated | Code::MalformedEvents | Code::MalformedEntries)
+    };
+    let said = |note: &Quality| match note.rank {
+        Some(rank) => format!("rank {rank}: {}", note.message),
+        None => note.message.clone(),
+    };
+    quality.iter().filter(is_damage).take(MOST_DAMAGE).map(said).collect()
+}
+
+/// A row says this much of it; the question `check` says all.
+const MOST_DAMAGE: usize = 3;
+
+/// A run that holds something else than events, and one question knows what: none if it holds events.
+fn without_events(run: &Run) -> Option<Result<Overview, gpuscope_job::Error>> {
+    if run.holds(Holds::Events) {
+        return None;
+    }
+    let (holds, view, verdict) = [
+        (
+            Holds::MemoryTimeline,
+            "memory",
+            "A memory timeline: what was allocated for what, without a time for each step",
+        ),
+        (Holds::Metrics, "counters", "Counters of single kernels, without a timeline"),
+        (Holds::KernelSums, "kernels", "Kernels by name, added up, without a timeline"),
+    ]
+    .into_iter()
+    .find(|(holds, ..)| run.holds(*holds))?;
+    let asked = match holds {
+        Holds::MemoryTimeline => facts(run.ask(&Memory { series: false })),
+        Holds::Metrics => facts(run.ask(&Counters)),
+        _ => facts(run.ask(&Kernels::default())),
+    };
+    let overview = |(inputs, quality): (Vec<InputInfo>, Vec<Quality>)| Overview {
+        verdict: verdict.to_owned(),
+        view: Some(view.to_owned()),
+        events: inputs.iter().map(|input| input.events).sum(),
+        ranks: inputs.len() as u64,
+        damage: damage(&quality),
+        ..Overview::default()
+    };
+    Some(asked.map(overview))
+}
+
+/// What was read for an answer, whatever that is.
+fn facts<A>(
+    asked: Result<Outcome<A>, gpuscope_job::Error>,
+) -> Result<(Vec<InputInfo>, Vec<Quality>), gpuscope_job::Error> {
+    asked.map(|outcome| (outcome.inputs, outcome.quality))
+}
+
+/// What a file is that is no run, if it is of a format that is known, or its name promises so much.
+fn unread(file: &Path) -> Option<String> {
+    let head = Head::of(File::open(file).ok()?).ok()?;
+    if let Some(format) = head.format()
+        && let gpuscope_formats::format::Read::Not(instead) = format.read
+    {
+        return Some(format!("{}: {instead}", format.title));
+    }
+    let named_compressed = [".gz", ".zst", ".zstd"].iter().any(|end| file.to_string_lossy().ends_with(end));
+    let is_broken = named_compressed && head.compression == Compression::None;
+    if !promises(file) || (!head.text().is_empty() && !is_broken) {
+        return None;
+    }
+    Some(if named_compressed && !is_empty(file) {
+        "a compressed file that is damaged from its beginning on: record or copy it again".to_owned()
+    } else {
+        "an empty file: whatever wrote it wrote nothing".to_owned()
+    })
+}
+
+fn is_empty(file: &Path) -> bool {
+    file.metadata().is_ok_and(|file| file.len() == 0)
+}
+
+/// Whether a name is one that traces have.
+fn promises(file: &Path) -> bool {
+    let name = file.file_name().unwrap_or_default().to_string_lossy().to_ascii_lowercase();
+    let plain = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(&name);
+    let mut endings =
+        FORMATS.iter().flat_map(|format| format.endings).chain(&[".pb", ".pickle", ".pkl", ".raw"]);
+    endings.any(|end| plain.ends_with(end))
+}
+
 fn at_a_glance(answer: &DossierAnswer) -> Overview {
     let number = |name: &str| answer.numbers.iter().find(|number| number.name == name);
     let value = |name: &str| number(name).and_then(|number| number.value);
@@ -193,26 +296,51 @@ fn at_a_glance(answer: &DossierAnswer) -> Overview {
         } else {
             format!("{} × {}", ranks.len(), models.join(", "))
         },
+        models: models.iter().map(|model| (*model).to_owned()).collect(),
         step_ns: answer.analyze.step.median_ns.map(|ns| ns.0),
         each_step_ns: number("step_time").map(|number| number.steps.clone()).unwrap_or_default(),
         numbers: answer.numbers.iter().map(key_number).collect(),
+        measured: measured(answer),
         gpu_busy_pct: value("busy"),
         mfu_pct: value("mfu"),
         exposed_communication_pct: value("exposed_comm"),
         findings: answer.analyze.findings.iter().map(found).collect(),
-        lacks: lacking(answer),
         ..Overview::default()
     }
 }
 
+/// The six numbers, and the step time of the slowest steps after that of the median.
+fn measured(answer: &DossierAnswer) -> Vec<Measured> {
+    let of = |number: &KeyNumber| Measured {
+        label: number.label.to_owned(),
+        value: number.value,
+        unit: match number.unit {
+            Unit::Percent => Scale::Percent,
+            Unit::Bytes => Scale::Bytes,
+            _ => Scale::Ns,
+        },
+        note: number.note.clone().unwrap_or_default(),
+    };
+    let mut measured: Vec<Measured> = answer.numbers.iter().map(of).collect();
+    let p99 = Measured {
+        label: "Step time, p99".to_owned(),
+        value: answer.analyze.step.p99_ns.map(Ns::as_f64),
+        unit: Scale::Ns,
+        note: "too few steps".to_owned(),
+    };
+    measured.insert(1.min(measured.len()), p99);
+    measured
+}
+
 /// What was not recorded, by the questions that need it.
-fn lacking(answer: &DossierAnswer) -> Vec<(String, String)> {
+fn lacking(answer: &DossierAnswer, has_counters: bool) -> Vec<(String, String)> {
     const GPU: &str = "no GPU work was recorded: ProfilerActivity.CUDA, or nsys profile -t cuda";
     const MEMORY: &str =
         "no allocations were recorded: profile_memory=True, or nsys profile --cuda-memory-usage=true";
     const MODULES: &str = "no modules were recorded: with_stack=True or with_modules=True";
     const OPERATORS: &str = "no operators were recorded: ProfilerActivity.CPU";
     const COLLECTIVES: &str = "no communication between ranks was recorded";
+    const COUNTERS: &str = "no counters of kernels were measured: ncu --page raw --csv beside the trace";
     const SERVING: &str = "no steps of an inference server were recorded";
     let analyze = &answer.analyze;
     let has_gpu_work = answer.info.ranks.iter().any(|rank| rank.gpu_events > 0);
@@ -224,6 +352,7 @@ fn lacking(answer: &DossierAnswer) -> Vec<(String, String)> {
         (!answer.ops.ops.is_empty(), OPERATORS, &["ops"]),
         (!analyze.collectives.summary.is_empty(), COLLECTIVES, &["collectives", "stragglers"]),
         (analyze.inference.is_some(), SERVING, &["inference"]),
+        (has_counters, COUNTERS, &["counters"]),
     ];
     let missing = found.into_iter().filter(|(is_there, ..)| !is_there);
     missing
@@ -276,11 +405,12 @@ fn rows(answered: &session::Answered, command: &str) -> Vec<u8> {
 }
 
 fn problem(refusal: Refusal) -> Problem {
+    let hint = refusal.hint.or_else(|| refusal.stopped.then(|| "ask again".to_owned()));
     let kind = match refusal.exit {
         _ if refusal.stopped => ProblemKind::Stopped,
         Exit::USAGE => ProblemKind::Refused,
         Exit::BUG => ProblemKind::Bug,
         _ => ProblemKind::Unreadable,
     };
-    Problem { kind, messages: refusal.messages, hint: refusal.hint }
+    Problem { kind, messages: refusal.messages, hint }
 }

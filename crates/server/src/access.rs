@@ -11,7 +11,7 @@ use axum::extract::{self, State};
 use axum::http::uri::Authority;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri, header};
 use axum::middleware::Next;
-use axum::response::{IntoResponse, Response};
+use axum::response::{IntoResponse, Redirect, Response};
 
 use crate::asker::{Problem, ProblemKind};
 use crate::shared::Shared;
@@ -53,13 +53,25 @@ pub(crate) async fn check(
 ) -> Response {
     let access = &shared.access;
     if let Err(problem) = access.same_site(request.method(), request.headers(), request.uri().authority()) {
-        return problem.into_response();
+        let mut response = problem.into_response();
+        harden(response.headers_mut(), false);
+        return response;
     }
-    // Below the word, everything is as without it.
     let path = request.uri().path_and_query().map_or("/", |path| path.as_str()).to_owned();
-    let under_word = access.below_word(&path).map(|rest| format!("/{rest}"));
+    if !shared.base.is_empty() && request.uri().path() == shared.base {
+        // The addresses in pages are relative to what ends with a slash.
+        let query = request.uri().query().map(|query| format!("?{query}")).unwrap_or_default();
+        let mut response = Redirect::permanent(&format!("{}/{query}", shared.base)).into_response();
+        harden(response.headers_mut(), false);
+        return response;
+    }
+    // Below what a proxy puts before every path, whether it takes that away or not, and below the word, everything is as
+    // without them.
+    let below_base = below(&path, &shared.base);
+    let under_word = access.below_word(below_base).map(|rest| format!("/{rest}"));
     let shown = under_word.is_some() || access.is_shown(request.headers(), request.uri().query());
-    if let Some(rest) = under_word
+    let rest = under_word.unwrap_or_else(|| below_base.to_owned());
+    if rest != path
         && let Ok(uri) = rest.parse::<Uri>()
     {
         *request.uri_mut() = uri;
@@ -82,6 +94,11 @@ pub(crate) async fn check(
     let is_unchanged = response.status() == StatusCode::NOT_MODIFIED;
     harden(response.headers_mut(), is_unchanged);
     response
+}
+
+/// The path without what a proxy puts before it, if that is there.
+fn below<'p>(path: &'p str, base: &str) -> &'p str {
+    path.strip_prefix(base).filter(|rest| rest.starts_with('/')).unwrap_or(path)
 }
 
 /// What a browser is told about every answer.
@@ -109,8 +126,8 @@ fn harden(headers: &mut HeaderMap, is_unchanged: bool) {
 
 impl Access {
     /// Whether the connection of a request is one to keep when there are too many.
-    pub(crate) fn knows<B>(&self, request: &Request<B>) -> bool {
-        self.below_word(request.uri().path()).is_some()
+    pub(crate) fn knows<B>(&self, request: &Request<B>, base: &str) -> bool {
+        self.below_word(below(request.uri().path(), base)).is_some()
             || self.is_shown(request.headers(), request.uri().query())
     }
 
@@ -295,6 +312,14 @@ mod tests {
         assert!(!may(&[("origin", "https://evil.example")]));
         assert!(!may(&[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "no-cors")]));
         assert!(may(&[("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")]), "a link");
+    }
+
+    #[test]
+    fn a_path_is_the_same_below_the_base() {
+        assert_eq!(below("/gpu/runs/x", "/gpu"), "/runs/x");
+        assert_eq!(below("/gpu/", "/gpu"), "/");
+        assert_eq!(below("/gpus/x", "/gpu"), "/gpus/x");
+        assert_eq!(below("/runs/x", ""), "/runs/x");
     }
 
     #[test]

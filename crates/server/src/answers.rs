@@ -1,21 +1,19 @@
 //! Answers: worked out once however many wait for them, kept as far as there is room, and given up when nobody waits.
 
 use std::collections::HashMap;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use axum::body::Bytes;
 use sha2::{Digest, Sha256};
-use tokio::sync::{Semaphore, watch};
 
-use crate::asker::{Asked, Asker, Form, Problem, ProblemKind, Watch};
+use crate::asker::{Asked, Asker, Form, Problem, Source, Watch};
+use crate::build::build;
 use crate::index::{Index, hex};
+use crate::jobs::{Desk, Jobs, Waiter};
 
 /// Answers in memory take this much at most.
 const ROOM: usize = 96 << 20;
-/// Questions that wait for a core.
-const MOST_WAITING: usize = 64;
 
 type Outcome = Result<Bytes, Problem>;
 
@@ -23,9 +21,7 @@ pub(crate) struct Answers {
     asker: Arc<dyn Asker>,
     index: Arc<Index>,
     memory: Mutex<Memory>,
-    running: Mutex<HashMap<String, Arc<Job>>>,
-    cores: Arc<Semaphore>,
-    waiting: AtomicUsize,
+    jobs: Arc<Jobs<Bytes>>,
     pub(crate) asked: AtomicU64,
     pub(crate) from_cache: AtomicU64,
 }
@@ -37,57 +33,26 @@ struct Memory {
     clock: u64,
 }
 
-/// Work that several may wait for.
-pub(crate) struct Job {
-    pub(crate) watch: Arc<Watch>,
-    outcome: watch::Receiver<Option<Outcome>>,
-    waiters: AtomicUsize,
-}
-
-/// Somebody who waits; when the last one leaves, the work stops.
-pub(crate) struct Waiter(pub(crate) Arc<Job>);
-
-impl Drop for Waiter {
-    fn drop(&mut self) {
-        if self.0.waiters.fetch_sub(1, Ordering::AcqRel) == 1 && self.0.outcome.borrow().is_none() {
-            self.0.watch.stop();
-        }
-    }
-}
-
-impl Waiter {
-    fn of(job: &Arc<Job>) -> Waiter {
-        job.waiters.fetch_add(1, Ordering::AcqRel);
-        Waiter(Arc::clone(job))
-    }
-
-    pub(crate) async fn outcome(&self) -> Outcome {
-        let mut outcome = self.0.outcome.clone();
-        match outcome.wait_for(Option::is_some).await {
-            Ok(outcome) => outcome.clone().unwrap_or_else(|| Err(stopped())),
-            Err(_) => Err(stopped()),
-        }
-    }
-}
-
-fn stopped() -> Problem {
-    Problem::new(ProblemKind::Stopped, "the work was stopped", "ask again")
-}
-
 /// What tells one answer from another; also its tag for browsers.
 pub(crate) fn key_of(asked: &Asked) -> String {
+    key_by(asked, |run| run.version.clone())
+}
+
+/// As [`key_of`], with something else that tells one version of a run from another.
+fn key_by(asked: &Asked, version: impl Fn(&Source) -> String) -> String {
     let mut hash = Sha256::new();
     let mut add = |text: &str| {
         hash.update((text.len() as u64).to_le_bytes());
         hash.update(text.as_bytes());
     };
-    add(env!("CARGO_PKG_VERSION"));
+    add(build());
     add(&asked.question);
     add(&format!("{:?}", asked.form));
     add(&serde_json::to_string(&asked.options).unwrap_or_default());
     for run in &asked.runs {
         add(&run.name);
-        add(&run.version);
+        run.paths.iter().for_each(|path| add(path));
+        add(&version(run));
     }
     hex(&hash.finalize()[..16])
 }
@@ -98,15 +63,12 @@ fn is_stored(form: Form) -> bool {
 }
 
 impl Answers {
-    pub(crate) fn new(asker: Arc<dyn Asker>, index: Arc<Index>) -> Answers {
-        let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    pub(crate) fn new(asker: Arc<dyn Asker>, index: Arc<Index>, desk: Desk) -> Answers {
         Answers {
             asker,
             index,
             memory: Mutex::default(),
-            running: Mutex::default(),
-            cores: Arc::new(Semaphore::new(cores)),
-            waiting: AtomicUsize::new(0),
+            jobs: Arc::new(Jobs::new(desk)),
             asked: AtomicU64::new(0),
             from_cache: AtomicU64::new(0),
         }
@@ -134,49 +96,45 @@ impl Answers {
     }
 
     /// The work for an answer that is not in memory.
-    pub(crate) fn begin(self: &Arc<Answers>, key: &str, asked: Asked) -> Result<Waiter, Problem> {
-        let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(job) = running.get(key) {
-            return Ok(Waiter::of(job));
-        }
-        if self.waiting.fetch_add(1, Ordering::AcqRel) >= MOST_WAITING {
-            self.waiting.fetch_sub(1, Ordering::AcqRel);
-            let hint = "ask again in some seconds";
-            return Err(Problem::new(ProblemKind::Busy, "too many questions are being worked on", hint));
-        }
-        let (tell, outcome) = watch::channel(None);
-        let job = Arc::new(Job { watch: Arc::default(), outcome, waiters: AtomicUsize::new(0) });
-        running.insert(key.to_owned(), Arc::clone(&job));
-        let waiter = Waiter::of(&job);
-        let (answers, key) = (Arc::clone(self), key.to_owned());
-        tokio::spawn(async move {
-            let place = Arc::clone(&answers.cores).acquire_owned().await;
-            let (worker, watch, name) = (Arc::clone(&answers), Arc::clone(&job.watch), key.clone());
-            let work = tokio::task::spawn_blocking(move || worker.work(&name, &asked, &watch));
-            let outcome = work.await.unwrap_or_else(|_| Err(bug()));
-            drop(place);
-            answers.waiting.fetch_sub(1, Ordering::AcqRel);
-            answers.running.lock().unwrap_or_else(PoisonError::into_inner).remove(&key);
-            tell.send_replace(Some(outcome));
-        });
-        Ok(waiter)
+    pub(crate) fn begin(self: &Arc<Answers>, key: &str, asked: Asked) -> Result<Waiter<Bytes>, Problem> {
+        let (answers, own) = (Arc::clone(self), key.to_owned());
+        self.jobs.begin(key, move |watch| answers.work(&own, &asked, watch))
     }
 
     fn work(&self, key: &str, asked: &Asked, watch: &Arc<Watch>) -> Outcome {
-        let stored = is_stored(asked.form).then(|| self.index.store.answer(key)).flatten();
-        let bytes = if let Some(bytes) = stored {
+        let bytes = if let Some(bytes) = self.stored(key, asked) {
             bytes
         } else {
-            let answer = catch_unwind(AssertUnwindSafe(|| self.asker.ask(asked, watch)));
-            let bytes = answer.unwrap_or_else(|_| Err(bug()))?;
+            let bytes = self.asker.ask(asked, watch)?;
             if is_stored(asked.form) {
-                self.index.store.keep_answer(key, &bytes);
+                let lasting = self.lasting(asked).unwrap_or_else(|| key.to_owned());
+                self.index.store.keep_answer(&lasting, &bytes);
             }
             bytes
         };
         let bytes = Bytes::from(bytes);
         self.keep(key, &bytes);
         Ok(bytes)
+    }
+
+    fn stored(&self, key: &str, asked: &Asked) -> Option<Vec<u8>> {
+        if !is_stored(asked.form) {
+            return None;
+        }
+        let by_content = self.lasting(asked).and_then(|lasting| self.index.store.answer(&lasting));
+        by_content.or_else(|| self.index.store.answer(key))
+    }
+
+    /// The key by what the files hold, once that is known of all of them: files that are written anew and hold the same have
+    /// the same answers.
+    fn lasting(&self, asked: &Asked) -> Option<String> {
+        let contents: Option<HashMap<&str, String>> = asked
+            .runs
+            .iter()
+            .map(|run| Some((run.version.as_str(), self.index.content(&run.version)?)))
+            .collect();
+        let contents = contents.filter(|contents| !contents.is_empty())?;
+        Some(key_by(asked, |run| contents.get(run.version.as_str()).cloned().unwrap_or_default()))
     }
 
     fn keep(&self, key: &str, bytes: &Bytes) {
@@ -198,7 +156,64 @@ impl Answers {
     }
 }
 
-pub(crate) fn bug() -> Problem {
-    let hint = "please report it with the question and, if you may, the trace";
-    Problem::new(ProblemKind::Bug, "this question met a bug in gpuscope; the server goes on", hint)
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use gpuscope_analysis::timeline::Atlas;
+    use serde_json::Map;
+
+    use super::*;
+    use crate::asker::{Overview, ProblemKind};
+    use crate::catalog::Question;
+    use crate::store::Store;
+
+    /// Counts how often it was asked.
+    #[derive(Default)]
+    struct Counting(AtomicU64);
+
+    impl Asker for Counting {
+        fn questions(&self) -> &[Question] {
+            &[]
+        }
+
+        fn ask(&self, _asked: &Asked, _watch: &Arc<Watch>) -> Result<Vec<u8>, Problem> {
+            Ok(self.0.fetch_add(1, Ordering::SeqCst).to_string().into_bytes())
+        }
+
+        fn overview(&self, _run: &Source, _watch: &Arc<Watch>) -> Result<Overview, Problem> {
+            Ok(Overview::default())
+        }
+
+        fn unread(&self, _file: &Path) -> Option<String> {
+            None
+        }
+
+        fn atlas(&self, _run: &Source, _rank: Option<u32>, _watch: &Arc<Watch>) -> Result<Atlas, Problem> {
+            Err(Problem::new(ProblemKind::Missing, "none", "none"))
+        }
+    }
+
+    #[test]
+    fn files_that_hold_the_same_have_the_same_answers() {
+        let folder = tempfile::tempdir().unwrap();
+        let counting = Arc::new(Counting::default());
+        let store = Store::open(None, 1 << 20).unwrap();
+        let index = Arc::new(Index::new(folder.path(), Arc::<Counting>::clone(&counting), store).unwrap());
+        let answers = Answers::new(Arc::<Counting>::clone(&counting), Arc::clone(&index), Desk::new());
+        for (version, content) in [("written", "x"), ("touched", "x"), ("changed", "y")] {
+            index.store.keep_hash(version, content);
+        }
+        let ask = |name: &str, version: &str| {
+            let (name, version) = (name.to_owned(), version.to_owned());
+            let run = Source { name, version, paths: vec!["a.json".to_owned()] };
+            let (question, options) = ("info".to_owned(), Map::new());
+            let asked = Asked { runs: vec![run], question, options, form: Form::Json };
+            answers.work(&key_of(&asked), &asked, &Arc::default()).unwrap()
+        };
+        assert_eq!((ask("a", "written"), ask("a", "touched")), (Bytes::from("0"), Bytes::from("0")));
+        assert_eq!(ask("a", "changed"), "1", "other content");
+        assert_eq!(ask("b", "written"), "2", "its name stands in the answer");
+        assert_eq!((ask("c", "unknown"), ask("c", "unknown")), (Bytes::from("3"), Bytes::from("3")));
+    }
 }

@@ -23,6 +23,7 @@ use serde_json::{Map, Value, json};
 use crate::answers::{self, Answers};
 use crate::asker::{Asked, Form, Problem, ProblemKind, Source};
 use crate::index::Run;
+use crate::jobs::Waiter;
 use crate::shared::Shared;
 
 pub(crate) fn router() -> Router<Arc<Shared>> {
@@ -60,9 +61,8 @@ async fn ask(
         runs.push(shared.run(&other)?.source);
     }
     let options = options(&shared, &question, words);
-    let form = form(&headers);
-    answer(&shared.answers, Asked { runs, question, options, form: form.unwrap_or(Form::Json) }, &headers)
-        .await
+    let form = form(&headers)?;
+    answer(&shared.answers, Asked { runs, question, options, form }, &headers).await
 }
 
 async fn compare(
@@ -80,7 +80,7 @@ async fn compare(
     let runs = vec![run("a")?.source, run("b")?.source];
     let question = "diff".to_owned();
     let options = options(&shared, &question, words);
-    let form = form(&headers).unwrap_or(Form::Json);
+    let form = form(&headers)?;
     answer(&shared.answers, Asked { runs, question, options, form }, &headers).await
 }
 
@@ -132,14 +132,15 @@ pub(crate) async fn answer(
     asked: Asked,
     headers: &HeaderMap,
 ) -> Result<Response, Problem> {
-    let accepts = |kind: &str| accept(headers).any(|accepted| accepted == kind);
+    let accepts =
+        |kind: &str| accept(headers).iter().any(|accepted| accepted.kind == kind && accepted.is_wanted());
     let key = answers::key_of(&asked);
     if accepts("text/event-stream") {
         return progress(answers, &key, asked);
     }
     let tag = format!("\"{key}\"");
     let has = headers.get(header::IF_NONE_MATCH).and_then(|tags| tags.to_str().ok());
-    if has.is_some_and(|tags| tags.split(',').any(|known| known.trim().trim_start_matches("W/") == tag))
+    if has.is_some_and(|tags| tags.split(',').any(|known| is_tag(known.trim(), &tag)))
         && answers.known(&key).is_some()
     {
         return Ok(tagged(StatusCode::NOT_MODIFIED.into_response(), &tag));
@@ -173,6 +174,11 @@ fn progress(answers: &Arc<Answers>, key: &str, asked: Asked) -> Result<Response,
         Some(_) => None,
         None => Some(answers.begin(key, asked)?),
     };
+    Ok(progress_of(waiter))
+}
+
+/// Of work that is under way; of none, that it is done.
+pub(crate) fn progress_of<T: Clone + Send + Sync + 'static>(waiter: Option<Waiter<T>>) -> Response {
     let events = stream::unfold(Some(waiter), |state| async move {
         let waiter = state?;
         let done = |ok: bool, detail: String| {
@@ -183,33 +189,80 @@ fn progress(answers: &Arc<Answers>, key: &str, asked: Asked) -> Result<Response,
             Ok(Ok(_)) => Some((done(true, String::new()), None)),
             Ok(Err(problem)) => Some((done(false, problem.messages.join("; ")), None)),
             Err(_) => {
-                let (read, total) = waiter.0.watch.progress();
+                let (read, total) = waiter.progress();
                 let text = json!({"read_bytes": read, "total_bytes": total}).to_string();
                 Some((Event::default().event("progress").data(text), Some(Some(waiter))))
             }
         }
     });
     let events = futures_util::StreamExt::map(events, Ok::<Event, Infallible>);
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response())
+    Sse::new(events).keep_alive(KeepAlive::new().interval(Duration::from_secs(15))).into_response()
 }
 
-fn accept(headers: &HeaderMap) -> impl Iterator<Item = &str> {
-    let text = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok()).unwrap_or_default();
-    text.split(',').map(|part| part.split(';').next().unwrap_or_default().trim())
+/// Weak tags are as good, and `*` is any.
+fn is_tag(known: &str, tag: &str) -> bool {
+    known == "*" || known.trim_start_matches("W/") == tag
 }
 
-/// The first that is known. A browser that opens an address of the interface names pages first and takes anything: it gets
-/// what programs get.
-fn form(headers: &HeaderMap) -> Option<Form> {
-    if accept(headers).any(|kind| kind == "*/*") && accept(headers).any(|kind| kind == "text/html") {
-        return Some(Form::Json);
+/// One of the forms that whoever asks takes, and how much it is wanted.
+struct Accepted<'h> {
+    kind: &'h str,
+    /// From 0, not at all, to 1.
+    weight: f32,
+}
+
+impl Accepted<'_> {
+    fn is_wanted(&self) -> bool {
+        self.weight > 0.0
     }
-    accept(headers).find_map(|kind| match kind {
-        "application/json" => Some(Form::Json),
-        "text/csv" => Some(Form::Csv),
-        "application/vnd.apache.arrow.stream" => Some(Form::Arrow),
-        "text/html" => Some(Form::Page),
-        _ => None,
+}
+
+/// What is wanted most comes first; of equals, what is named first.
+fn accept(headers: &HeaderMap) -> Vec<Accepted<'_>> {
+    let texts = headers.get_all(header::ACCEPT).into_iter().filter_map(|accept| accept.to_str().ok());
+    let mut all: Vec<Accepted<'_>> = texts.flat_map(|text| text.split(',')).map(accepted).collect();
+    all.retain(|accepted| !accepted.kind.is_empty());
+    all.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    all
+}
+
+/// `text/csv;q=0.5`
+fn accepted(part: &str) -> Accepted<'_> {
+    let mut words = part.split(';').map(str::trim);
+    let kind = words.next().unwrap_or_default();
+    let weight = words.find_map(|word| word.strip_prefix("q=").or_else(|| word.strip_prefix("Q=")));
+    Accepted { kind, weight: weight.and_then(|weight| weight.parse().ok()).unwrap_or(1.0) }
+}
+
+/// The forms of answers, the usual one first.
+const FORMS: [(&str, Form); 4] = [
+    ("application/json", Form::Json),
+    ("text/csv", Form::Csv),
+    ("application/vnd.apache.arrow.stream", Form::Arrow),
+    ("text/html", Form::Page),
+];
+
+/// The one that is wanted most. A browser that opens an address of the interface names pages first and takes anything: it
+/// gets what programs get.
+fn form(headers: &HeaderMap) -> Result<Form, Problem> {
+    let all = accept(headers);
+    let wants = |kind: &str| all.iter().any(|accepted| accepted.kind == kind && accepted.is_wanted());
+    if all.is_empty() || wants("text/event-stream") || (wants("*/*") && wants("text/html")) {
+        return Ok(Form::Json);
+    }
+    let is_refused = |kind: &str| all.iter().any(|accepted| accepted.kind == kind && !accepted.is_wanted());
+    let fits = |kind: &str, wanted: &str| match wanted.strip_suffix('*') {
+        Some("*/") => true,
+        Some(group) => kind.starts_with(group),
+        None => kind == wanted,
+    };
+    let mut wanted = all.iter().filter(|accepted| accepted.is_wanted());
+    let found = wanted.find_map(|accepted| {
+        FORMS.iter().find(|(kind, _)| fits(kind, accepted.kind) && !is_refused(kind)).map(|(_, form)| *form)
+    });
+    found.ok_or_else(|| {
+        let hint = format!("there are {}", FORMS.map(|(kind, _)| kind).join(", "));
+        Problem::new(ProblemKind::NotAcceptable, "this answer has no form that Accept names", hint)
     })
 }
 
@@ -246,4 +299,35 @@ pub(crate) fn json_of(value: &Value) -> Response {
 /// A run as programs see it.
 pub(crate) fn described(run: &Run, shared: &Shared) -> Value {
     runs::described(run, shared)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn form_of(accept: &str) -> Option<Form> {
+        let mut headers = HeaderMap::new();
+        headers.insert(header::ACCEPT, HeaderValue::from_str(accept).unwrap());
+        form(&headers).ok()
+    }
+
+    #[test]
+    fn what_is_wanted_most_is_given() {
+        for (accept, wanted) in [
+            ("text/csv", Some(Form::Csv)),
+            ("text/csv;q=0, application/json", Some(Form::Json)),
+            ("application/json;q=0.2, text/csv; q=0.8", Some(Form::Csv)),
+            ("text/*", Some(Form::Csv)),
+            ("application/*;q=0.5", Some(Form::Json)),
+            ("*/*, application/json;q=0", Some(Form::Csv)),
+            ("*/*", Some(Form::Json)),
+            ("text/html,application/xhtml+xml,*/*;q=0.8", Some(Form::Json)),
+            ("text/event-stream", Some(Form::Json)),
+            ("image/png", None),
+            ("text/csv;q=0", None),
+        ] {
+            assert_eq!(form_of(accept), wanted, "{accept}");
+        }
+        assert_eq!(form(&HeaderMap::new()).ok(), Some(Form::Json));
+    }
 }

@@ -1,5 +1,6 @@
 //! Who answers: the server knows no question by itself, and is handed someone who does.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -63,6 +64,14 @@ pub enum ProblemKind {
     Unknown,
     /// There is no such thing.
     Missing,
+    /// Not by this method.
+    NotAllowed,
+    /// In none of the forms that are wanted.
+    NotAcceptable,
+    /// More than is taken.
+    TooLarge,
+    /// What was sent is not said to be what is taken.
+    WrongType,
     /// The files cannot be read, or hold nothing for it.
     Unreadable,
     /// Nobody waited for it any more.
@@ -98,6 +107,10 @@ impl Watch {
         (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }
 
+    pub fn is_stopped(&self) -> bool {
+        self.stop.load(Ordering::Relaxed)
+    }
+
     pub fn stop(&self) {
         self.stop.store(true, Ordering::Relaxed);
     }
@@ -112,6 +125,9 @@ pub struct Overview {
     pub events: u64,
     /// Such as `8 × H100`.
     pub gpus: String,
+    /// Of the GPUs, each once.
+    #[serde(default)]
+    pub models: Vec<String>,
     /// Median, and what each step took.
     pub step_ns: Option<i64>,
     pub each_step_ns: Vec<f64>,
@@ -127,6 +143,35 @@ pub struct Overview {
     /// Remarks on the data, by severity.
     pub errors: u64,
     pub warnings: u64,
+    /// What is damaged or missing of the files, so that the numbers rest on a part.
+    #[serde(default)]
+    pub damage: Vec<String>,
+    /// The one question that it has an answer to, if it holds no events.
+    #[serde(default)]
+    pub view: Option<String>,
+    /// The six numbers to compare with those of another run.
+    #[serde(default)]
+    pub measured: Vec<Measured>,
+}
+
+/// A number of the first screen.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Measured {
+    pub label: String,
+    pub value: Option<f64>,
+    pub unit: Scale,
+    /// Why there is none.
+    pub note: String,
+}
+
+/// What a number counts, so that two are shown alike.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    #[default]
+    Ns,
+    Percent,
+    Bytes,
 }
 
 /// One thing that would help.
@@ -145,6 +190,9 @@ pub trait Asker: Send + Sync + 'static {
     fn ask(&self, asked: &Asked, watch: &Arc<Watch>) -> Result<Vec<u8>, Problem>;
 
     fn overview(&self, run: &Source, watch: &Arc<Watch>) -> Result<Overview, Problem>;
+
+    /// What a file that is no run is, and why it is not read; none if it is nothing of ours.
+    fn unread(&self, file: &Path) -> Option<String>;
 
     /// Every event of a run to look at, or of one of its ranks.
     fn atlas(&self, run: &Source, rank: Option<u32>, watch: &Arc<Watch>) -> Result<Atlas, Problem>;

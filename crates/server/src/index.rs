@@ -1,5 +1,6 @@
 //! The runs of a folder: found in the background, watched, and read for their overviews as they land.
 
+mod strange;
 mod watcher;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -15,6 +16,7 @@ use gpuscope_job::{FoundRun, RunFolder, Sort};
 use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
+use self::strange::{Found, Strange};
 use crate::asker::{Asker, Overview, ProblemKind, Source, Watch};
 use crate::store::Store;
 
@@ -48,6 +50,8 @@ pub(crate) enum Status {
     Ready,
     /// Why it cannot be read.
     Damaged(String),
+    /// What it is, and that it is not read.
+    Unread(String),
 }
 
 #[derive(Debug, Default)]
@@ -98,8 +102,9 @@ impl Index {
         let index = Arc::clone(self);
         spawn("index", move || {
             let watcher = watcher::Watcher::of(&index.root);
+            let mut strange = Strange::default();
             while !index.stop.load(Ordering::Relaxed) {
-                let unsettled = index.apply(&folder.look());
+                let unsettled = index.apply(&strange.beside(&index.root, folder.look(), &*index.asker));
                 index.looked.store(true, Ordering::Relaxed);
                 watcher.wait(if unsettled { SETTLED / 4 } else { watcher::PATIENCE }, &index.stop);
             }
@@ -143,13 +148,18 @@ impl Index {
         self.state().runs.get(id).cloned()
     }
 
+    /// Hash of what the files of a version hold, once it is known.
+    pub(crate) fn content(&self, version: &str) -> Option<String> {
+        self.store.hash(version)
+    }
+
     /// Takes over what is there now. Whether some of it is still being written.
-    fn apply(&self, found: &[FoundRun]) -> bool {
+    fn apply(&self, found: &[Found]) -> bool {
         let now = SystemTime::now();
         let (mut unsettled, mut changed) = (false, false);
         let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
         let mut present = BTreeSet::new();
-        for found in found {
+        for Found { run: found, unread } in found {
             let id = id_of(found, &present);
             present.insert(id.clone());
             let version = version_of(found);
@@ -166,7 +176,10 @@ impl Index {
                 continue;
             }
             changed = true;
-            let run = self.known(&id, &version, found, modified, settles);
+            let mut run = self.known(&id, &version, found, modified, settles);
+            if let (Some(why), false) = (unread, settles) {
+                run.status = Status::Unread(why.clone());
+            }
             if matches!(run.status, Status::Waiting) {
                 state.queue.retain(|waiting| *waiting != id);
                 state.queue.push_back(id.clone());
@@ -221,7 +234,7 @@ impl Index {
     fn read(&self) {
         while let Some((source, id, watch)) = self.next() {
             let read = catch_unwind(AssertUnwindSafe(|| self.asker.overview(&source, &watch)));
-            let read = read.unwrap_or_else(|_| Err(crate::answers::bug()));
+            let read = read.unwrap_or_else(|_| Err(crate::jobs::bug()));
             let content = if read.is_ok() { hash_of(&source.paths).ok() } else { None };
             if let (Some(hash), Ok(overview)) = (&content, &read) {
                 // The overview last: a run that has one is not read again.

@@ -7,10 +7,13 @@ mod access;
 mod answers;
 mod api;
 pub mod asker;
+mod beside;
+mod build;
 pub mod catalog;
 mod connections;
 mod guard;
 mod index;
+mod jobs;
 mod mcp;
 mod operations;
 mod pages;
@@ -19,13 +22,15 @@ mod routes;
 mod serve;
 mod shared;
 mod store;
+mod theme;
+mod timeline_pages;
 mod timelines;
 mod view;
 
 use std::fmt::Write as _;
 use std::io;
 
-pub use serve::{Options, Server, speak};
+pub use serve::{Failed, Options, Server, speak};
 pub use view::ViewServer;
 
 /// A word that nobody guesses.

@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use axum::http::request::Parts;
 use rmcp::model::{
     CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, GetPromptRequestParams,
     GetPromptResponse, GetPromptResult, Implementation, JsonObject, ListPromptsResult, ListResourcesResult,
@@ -34,13 +35,38 @@ const INSTRUCTIONS: &str = "gpuscope explains why GPUs were slow, from recorded 
 #[derive(Clone)]
 pub(crate) struct Mcp {
     pub(crate) shared: Arc<Shared>,
-    /// Where its pages are.
+    /// Where its pages are, for whoever asked.
     pub(crate) address: Option<String>,
+}
+
+/// By what whoever sent this request reaches the server: by the name that it was told, else by the one that was asked for.
+fn address_of(parts: &Parts, names: &[String], base: &str) -> Option<String> {
+    let text = |name: &str| parts.headers.get(name).and_then(|value| value.to_str().ok());
+    let host = text("host").or_else(|| parts.uri.authority().map(axum::http::uri::Authority::as_str))?;
+    let is_named = |name: &String| {
+        host == name || host.strip_prefix(name.as_str()).is_some_and(|rest| rest.starts_with(':'))
+    };
+    let known = match names.first() {
+        // With its port.
+        Some(_) if names.iter().any(is_named) => host,
+        Some(first) => first.as_str(),
+        None => host,
+    };
+    let scheme = if text("x-forwarded-proto") == Some("https") { "https" } else { "http" };
+    Some(format!("{scheme}://{known}{base}/"))
 }
 
 type Told = Result<Value, Problem>;
 
 impl Mcp {
+    /// With links that work for whoever asked; over standard input there are none.
+    fn reached(&self, context: &RequestContext<RoleServer>) -> Mcp {
+        let Shared { access, base, .. } = &*self.shared;
+        let parts = context.extensions.get::<Parts>();
+        let address = parts.and_then(|parts| address_of(parts, &access.hosts, base));
+        Mcp { shared: Arc::clone(&self.shared), address }
+    }
+
     async fn call(&self, name: &str, arguments: &JsonObject) -> Told {
         if let Some(tool) = tools().iter().find(|tool| tool.name == name) {
             checked(tool, arguments)?;
@@ -376,26 +402,42 @@ fn tools() -> Vec<Tool> {
     ]
 }
 
-/// Name, what it is for, what it is asked with, and what it says.
-const PROMPTS: [(&str, &str, &str); 3] = [
-    (
-        "why-slow",
-        "Find out why a run is slow, and what to do first",
-        "Analyze the run {run}. Say in one sentence what limits it, then the findings by expected gain with their evidence and \
-         confidence. Check the remarks on the data before you trust a number, and say what cannot be known from this recording.",
-    ),
-    (
-        "what-changed",
-        "Tell why a run is slower or faster than another",
-        "Compare the runs {run}. Say how the step time changed, which cause makes up most of it, and which kernels or operators \
-         show it. If the two are hardly comparable (other GPUs, other shapes), say so first.",
-    ),
-    (
-        "who-holds-up",
-        "Find the rank that holds the others up",
-        "Ask `stragglers` and `collectives` of the run {run}. Which rank comes last, how often, what does it do instead, and how \
-         much would a step gain if it were like the median rank (`whatif` with rank_as_median)?",
-    ),
+/// What to ask of an agent.
+struct Task {
+    name: &'static str,
+    about: &'static str,
+    /// Arguments: name, what it is, and what stands in its place if it is not given.
+    takes: &'static [(&'static str, &'static str, Option<&'static str>)],
+    says: &'static str,
+}
+
+const ONE_RUN: &[(&str, &str, Option<&str>)] =
+    &[("run", "Id of the run [default: the newest]", Some("newest"))];
+
+const PROMPTS: [Task; 3] = [
+    Task {
+        name: "why-slow",
+        about: "Find out why a run is slow, and what to do first",
+        takes: ONE_RUN,
+        says: "Analyze the run {run}. Say in one sentence what limits it, then the findings by expected gain with their \
+            evidence and confidence. Check the remarks on the data before you trust a number, and say what cannot be known \
+            from this recording.",
+    },
+    Task {
+        name: "what-changed",
+        about: "Tell why a run is slower or faster than another",
+        takes: &[("before", "Id of the run before", None), ("after", "Id of the run after", None)],
+        says: "Compare the run {before} (before) with the run {after} (after). If the two are hardly comparable (other GPUs, \
+            other shapes), say so first. Say how the step time changed, which cause makes up most of it, and which kernels or \
+            operators show it.",
+    },
+    Task {
+        name: "who-holds-up",
+        about: "Find the rank that holds the others up",
+        takes: ONE_RUN,
+        says: "Ask `stragglers` and `collectives` of the run {run}. Which rank comes last, how often, what does it do instead, \
+            and how much would a step gain if it were like the median rank (`whatif` with rank_as_median)?",
+    },
 ];
 
 impl ServerHandler for Mcp {
@@ -419,10 +461,10 @@ impl ServerHandler for Mcp {
     async fn call_tool(
         &self,
         request: CallToolRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let arguments = request.arguments.unwrap_or_default();
-        let result = match self.call(&request.name, &arguments).await {
+        let result = match self.reached(&context).call(&request.name, &arguments).await {
             Ok(value) => {
                 let mut result = CallToolResult::success(vec![ContentBlock::text(value.to_string())]);
                 result.structured_content = Some(value);
@@ -457,13 +499,14 @@ impl ServerHandler for Mcp {
     async fn read_resource(
         &self,
         request: ReadResourceRequestParams,
-        _context: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
+        let reached = self.reached(&context);
         let told = match request.uri.strip_prefix("gpuscope://runs") {
-            Some("") => Ok(self.runs(&JsonObject::new())),
+            Some("") => Ok(reached.runs(&JsonObject::new())),
             Some(run) => {
                 let run = run.trim_start_matches('/').to_owned();
-                self.analyze(&rmcp::model::object(json!({"run": run}))).await
+                reached.analyze(&rmcp::model::object(json!({"run": run}))).await
             }
             None => Err(Problem::new(
                 ProblemKind::Missing,
@@ -483,10 +526,11 @@ impl ServerHandler for Mcp {
         _request: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListPromptsResult, ErrorData> {
-        let prompt = |(name, about, _): &(&str, &str, &str)| {
-            let run =
-                PromptArgument::new("run").with_description("Id of the run, or of both").with_required(false);
-            Prompt::new(*name, Some(*about), Some(vec![run]))
+        let argument = |(name, about, otherwise): &(&str, &str, Option<&str>)| {
+            PromptArgument::new(*name).with_description(*about).with_required(otherwise.is_none())
+        };
+        let prompt = |task: &Task| {
+            Prompt::new(task.name, Some(task.about), Some(task.takes.iter().map(argument).collect()))
         };
         Ok(ListPromptsResult::with_all_items(PROMPTS.iter().map(prompt).collect()))
     }
@@ -496,13 +540,25 @@ impl ServerHandler for Mcp {
         request: GetPromptRequestParams,
         _context: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
-        let prompt = PROMPTS.iter().find(|(name, _, _)| *name == request.name);
-        let (_, about, says) = prompt
+        let task = PROMPTS.iter().find(|task| task.name == request.name);
+        let task = task
             .ok_or_else(|| ErrorData::invalid_params(format!("there is no prompt {}", request.name), None))?;
-        let run = request.arguments.as_ref().and_then(|all| all.get("run")).and_then(Value::as_str);
-        let message = PromptMessage::new_text(Role::User, says.replace("{run}", run.unwrap_or("newest")));
-        Ok(GetPromptResult::new(vec![message]).with_description(*about).into())
+        let said = said(task, &request.arguments.unwrap_or_default())
+            .map_err(|missing| ErrorData::invalid_params(missing, None))?;
+        let message = PromptMessage::new_text(Role::User, said);
+        Ok(GetPromptResult::new(vec![message]).with_description(task.about).into())
     }
+}
+
+/// What a task says of these runs, or which of them is missing.
+fn said(task: &Task, given: &JsonObject) -> Result<String, String> {
+    let mut said = task.says.to_owned();
+    for (name, about, otherwise) in task.takes {
+        let value = given.get(*name).and_then(Value::as_str).or(*otherwise);
+        let value = value.ok_or_else(|| format!("{}: {name} is missing: {about}", task.name))?;
+        said = said.replace(&format!("{{{name}}}"), value);
+    }
+    Ok(said)
 }
 
 #[cfg(test)]
@@ -522,6 +578,35 @@ mod tests {
             first = next;
         }
         assert_eq!(told, (0..50).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn links_lead_where_the_request_came_to() {
+        let address = |host: &str, names: &[&str], base: &str| {
+            let request = axum::http::Request::builder().header("host", host).body(()).unwrap();
+            let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+            address_of(&request.into_parts().0, &names, base).unwrap()
+        };
+        assert_eq!(address("gpu-7:6970", &[], ""), "http://gpu-7:6970/");
+        assert_eq!(address("127.0.0.1:6970", &["gpu.example.org"], "/gpu"), "http://gpu.example.org/gpu/");
+        assert_eq!(
+            address("b.example.org:81", &["a.example.org", "b.example.org"], ""),
+            "http://b.example.org:81/"
+        );
+    }
+
+    #[test]
+    fn a_task_about_two_runs_names_both() {
+        let two = PROMPTS.iter().find(|task| task.name == "what-changed").unwrap();
+        let given = rmcp::model::object(json!({"before": "old", "after": "new"}));
+        let told = said(two, &given).unwrap();
+        assert!(told.contains("run old (before)") && told.contains("run new (after)"), "{told}");
+        assert!(
+            said(two, &rmcp::model::object(json!({"before": "old"})))
+                .unwrap_err()
+                .contains("after is missing")
+        );
+        assert!(said(&PROMPTS[0], &JsonObject::new()).unwrap().contains("the run newest"));
     }
 
     #[test]

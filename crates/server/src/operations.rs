@@ -40,6 +40,7 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
         "# HELP gpuscope_runs Runs in the folder, by status.\n# TYPE gpuscope_runs gauge\n\
          gpuscope_runs{{status=\"ready\"}} {}\ngpuscope_runs{{status=\"reading\"}} {}\n\
          gpuscope_runs{{status=\"waiting\"}} {}\ngpuscope_runs{{status=\"damaged\"}} {}\n\
+         gpuscope_runs{{status=\"unread\"}} {}\n\
          # HELP gpuscope_run_bytes Bytes of all runs as stored.\n# TYPE gpuscope_run_bytes gauge\ngpuscope_run_bytes {}\n\
          # HELP gpuscope_questions_total Questions asked.\n# TYPE gpuscope_questions_total counter\ngpuscope_questions_total {}\n\
          # HELP gpuscope_questions_cached_total Questions answered from memory.\n\
@@ -50,6 +51,7 @@ async fn metrics(State(shared): State<Arc<Shared>>) -> Response {
         count(|status| matches!(status, Status::Reading(_))),
         count(|status| matches!(status, Status::Waiting | Status::Landing)),
         count(|status| matches!(status, Status::Damaged(_))),
+        count(|status| matches!(status, Status::Unread(_))),
         runs.iter().map(|run| run.bytes).sum::<u64>(),
         answers.asked.load(Ordering::Relaxed),
         answers.from_cache.load(Ordering::Relaxed),

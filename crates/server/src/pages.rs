@@ -15,16 +15,18 @@ use axum::routing::get;
 use gpuscope_job::Sort;
 use gpuscope_report::html::escaped;
 use gpuscope_report::served;
+use serde_json::Value;
 
-use crate::answers;
 use crate::api::{self, options, pairs};
 use crate::asker::{Asked, Form, Overview, Problem};
 use crate::catalog::{Kind, Opt, Question, quoted};
-use crate::index::Run;
+use crate::index::{Run, Status};
+use crate::jobs::Waiter;
 use crate::shared::Shared;
+use crate::{answers, beside, theme};
 
 /// The views of a run, in the bar's order: the question and what people call it.
-const VIEWS: [(&str, &str); 15] = [
+const VIEWS: [(&str, &str); 16] = [
     ("analyze", "Overview"),
     ("timeline", "Timeline"),
     ("flame", "Flame graph"),
@@ -38,6 +40,7 @@ const VIEWS: [(&str, &str); 15] = [
     ("critical-path", "Critical path"),
     ("inference", "Inference"),
     ("launches", "Launches"),
+    ("counters", "Counters"),
     ("hta", "HTA"),
     ("check", "Data quality"),
 ];
@@ -66,12 +69,22 @@ async fn home(State(shared): State<Arc<Shared>>) -> Response {
          <pre><code>from gpuscope.profiling import UnifiedProfiler\n\nwith UnifiedProfiler(output_dir=\"{folder}\").profile(\"step\"):\n    train_step()</code></pre></template></main>",
         shared.writable
     );
-    html(served::page("gpuscope", &body))
+    html(&served::page("gpuscope", &body))
 }
 
-async fn to_overview(Path(run): Path<String>) -> Redirect {
+async fn to_overview(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> Redirect {
+    let view = shared.index.run(&id).map_or("analyze".to_owned(), |run| view_of(&run).to_owned());
     // Relative, as all addresses are: a proxy may have put something before them.
-    Redirect::to(&format!("{}/analyze", urlencoded(&run)))
+    Redirect::to(&format!("{}/{view}", urlencoded(&id)))
+}
+
+/// Where a run's row leads.
+pub(crate) fn view_of(run: &Run) -> &str {
+    match run.sort {
+        Sort::CompileLogs => "compile",
+        Sort::Benchmarks => "bench",
+        Sort::Traces => run.overview.as_deref().and_then(|known| known.view.as_deref()).unwrap_or("analyze"),
+    }
 }
 
 async fn question(
@@ -119,13 +132,14 @@ async fn compare(
     if a.is_empty() || b.is_empty() {
         let mut body = bar(&shared, "", None, "compare", "");
         let _ = write!(body, "<main class=\"column\"><h1>Compare</h1>{chooser}</main>");
-        return Ok(html(served::page("gpuscope compare", &body)));
+        return Ok(html(&served::page("gpuscope compare", &body)));
     }
-    let both = shared.run(&a).and_then(|a| Ok(vec![a.source, shared.run(&b)?.source]));
-    let mut runs = match both {
-        Ok(runs) => runs,
+    let both = shared.run(&a).and_then(|a| Ok((a, shared.run(&b)?)));
+    let (first, second) = match both {
+        Ok(both) => both,
         Err(problem) => return Ok(failed(&problem, &bar(&shared, "", None, "compare", ""))),
     };
+    let mut runs = vec![first.source.clone(), second.source.clone()];
     // A run beside itself: one of its ranks beside the others.
     if a == b {
         runs.truncate(1);
@@ -134,12 +148,48 @@ async fn compare(
         }
     }
     words.retain(|_, values| values.iter().any(|value| !value.is_empty()));
+    // A tree says nothing of steps.
+    let mut plain = words.clone();
+    plain.remove("tree");
+    let numbers = Asked {
+        runs: runs.clone(),
+        question: "diff".to_owned(),
+        options: options(&shared, "diff", plain),
+        form: Form::Json,
+    };
     let options = options(&shared, "diff", words);
     let asked = Asked { runs, question: "diff".to_owned(), options, form: Form::Page };
-    framed(&shared, asked, &headers, |shared| {
+    let top = |shared: &Shared| {
         format!("{}<div class=\"ask\">{chooser}</div>", bar(shared, "", None, "compare", ""))
-    })
-    .await
+    };
+    if a == b {
+        return framed(&shared, asked, &headers, top).await;
+    }
+    // First what both are as numbers, then the page below that: the runs are open by then.
+    let key = answers::key_of(&numbers);
+    if accepts_events(&headers) && shared.answers.known(&key).is_none() {
+        return api::answer(&shared.answers, numbers, &headers).await;
+    }
+    let known = match tokio::time::timeout(AT_ONCE, shared.answers.ask(numbers.clone())).await {
+        Ok(Ok(known)) => known,
+        Ok(Err(problem)) => return Ok(failed(&problem, &top(&shared))),
+        Err(_) => return Ok(working(&shared, numbers, &top(&shared))),
+    };
+    let answer: Value = serde_json::from_slice(&known).unwrap_or_default();
+    let above = |shared: &Shared| top(shared) + &beside::section(&first, &second, &answer);
+    let (parts, body) = framed(&shared, asked, &headers, above).await?.into_parts();
+    let is_page =
+        parts.headers.get(header::CONTENT_TYPE).is_some_and(|kind| kind.as_bytes().starts_with(b"text/html"));
+    if !is_page {
+        return Ok(Response::from_parts(parts, body));
+    }
+    let page = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+    Ok(Response::from_parts(parts, beside::renamed(&page, &first, &second).into()))
+}
+
+pub(crate) fn accepts_events(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/event-stream"))
 }
 
 /// How the numbers of benchmarks went, below the runs that are in the folder.
@@ -157,9 +207,15 @@ async fn benchmarks(State(shared): State<Arc<Shared>>, headers: HeaderMap) -> Re
     .await
 }
 
+/// Whether there are events in it to set beside those of another.
+fn is_comparable(run: &Run) -> bool {
+    let is_broken = matches!(run.status, Status::Damaged(_) | Status::Unread(_));
+    !is_broken && run.overview.as_deref().is_none_or(|overview| overview.view.is_none())
+}
+
 fn chooser(shared: &Shared, a: &str, b: &str, words: &BTreeMap<String, Vec<String>>) -> String {
     let mut runs = shared.index.runs();
-    runs.retain(|run| run.sort == Sort::Traces);
+    runs.retain(|run| run.sort == Sort::Traces && (is_comparable(run) || run.id == a || run.id == b));
     let choice = |chosen: &str| {
         let mut choices = String::new();
         for run in &runs {
@@ -198,7 +254,7 @@ fn chooser(shared: &Shared, a: &str, b: &str, words: &BTreeMap<String, Vec<Strin
 }
 
 /// What takes longer gets a page that tells how far it is.
-const AT_ONCE: Duration = Duration::from_millis(600);
+pub(crate) const AT_ONCE: Duration = Duration::from_millis(600);
 /// The page asks to be told within this time; until then somebody else waits.
 const HANDOVER: Duration = Duration::from_secs(5);
 
@@ -207,17 +263,27 @@ fn working(shared: &Arc<Shared>, asked: Asked, bar: &str) -> Response {
     let key = answers::key_of(&asked);
     let known = shared.index.runs().into_iter().find(|run| asked.runs == [run.source.clone()]);
     let known = known.and_then(|run| run.overview).filter(|_| asked.question == "analyze");
-    if let Ok(waiter) = shared.answers.begin(&key, asked) {
-        tokio::spawn(async move {
-            let _ = tokio::time::timeout(HANDOVER, waiter.outcome()).await;
-        });
-    }
     let first = known.as_deref().map_or("<h1>Reading</h1>".to_owned(), at_a_glance);
+    match shared.answers.begin(&key, asked) {
+        Ok(waiter) => followed(waiter, &first, bar),
+        Err(problem) => failed(&problem, bar),
+    }
+}
+
+/// The page waits in the place of whoever asked, until it follows by itself.
+pub(crate) fn followed<T: Clone + Send + Sync + 'static>(
+    waiter: Waiter<T>,
+    first: &str,
+    bar: &str,
+) -> Response {
+    tokio::spawn(async move {
+        let _ = tokio::time::timeout(HANDOVER, waiter.outcome()).await;
+    });
     let body = format!(
         "{bar}<main class=\"column\">{first}<p id=\"working\" role=\"status\"><progress max=\"1\"></progress> \
          <span></span></p></main>"
     );
-    html(served::page("gpuscope", &body))
+    html(&served::page("gpuscope", &body))
 }
 
 /// The first screen of a report as far as the index knows it, while the rest is worked out.
@@ -266,20 +332,26 @@ async fn framed(
     Ok(Response::from_parts(parts, spliced(&page, &bar(shared)).into()))
 }
 
+/// From a page of a timeline to the first page.
+pub(crate) const BELOW_TIMELINE: &str = "../../../../";
+
 /// A page of the timeline that is served, below the bar.
-pub(crate) async fn with_bar(
-    response: Response,
-    shared: &Shared,
-    run: &Run,
-    rank: Option<u32>,
-    query: Option<&str>,
-) -> Response {
+pub(crate) async fn with_bar(response: Response, bar: &str) -> Response {
     let (parts, body) = response.into_parts();
     let page = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
-    let mut words = pairs(query);
-    words.extend(rank.map(|rank| ("rank".to_owned(), vec![rank.to_string()])));
-    let bar = bar(shared, "../../../../", Some(run), "timeline", &selection(&words));
-    Response::from_parts(parts, spliced(&page, &bar).into())
+    Response::from_parts(parts, spliced(&page, bar).into())
+}
+
+/// Rank and step of a timeline.
+pub(crate) fn timeline_form(words: &BTreeMap<String, Vec<String>>) -> String {
+    let field = |name: &str| {
+        let value = words.get(name).and_then(|values| values.last()).map_or("", String::as_str);
+        let value = escaped(value);
+        format!(
+            "<label>{name} <input name=\"{name}\" value=\"{value}\" placeholder=\"all\" size=\"6\"></label> "
+        )
+    };
+    format!("<form class=\"ask\">{}{}<button>Show</button></form>", field("rank"), field("step"))
 }
 
 /// With the bar at the beginning of the page's body.
@@ -289,21 +361,28 @@ fn spliced(page: &[u8], bar: &str) -> Bytes {
         return Bytes::copy_from_slice(page);
     };
     let at = at + BODY.len();
-    Bytes::from([&page[..at], served::BAR_STYLE.as_bytes(), bar.as_bytes(), &page[at..]].concat())
+    let whole = [&page[..at], served::BAR_STYLE.as_bytes(), bar.as_bytes(), &page[at..]].concat();
+    Bytes::from(theme::allowed(&whole))
 }
 
-fn failed(problem: &Problem, bar: &str) -> Response {
+/// Whether a browser asks for a page to show.
+pub(crate) fn is_for_people(headers: &HeaderMap) -> bool {
+    let accept = headers.get(header::ACCEPT).and_then(|accept| accept.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
+}
+
+pub(crate) fn failed(problem: &Problem, bar: &str) -> Response {
     let mut body = bar.to_owned();
     let hint = problem.hint.as_deref().map(|hint| format!("<p>{}</p>", escaped(hint))).unwrap_or_default();
     let what = escaped(&problem.messages.join("; "));
     let _ = write!(body, "<main class=\"column\"><h1>No answer</h1><p>{what}</p>{hint}</main>");
-    let mut response = html(served::page("gpuscope", &body));
+    let mut response = html(&served::page("gpuscope", &body));
     *response.status_mut() = problem.status();
     response
 }
 
 /// Where one is, and where one can go; `up` leads to the first page.
-fn bar(shared: &Shared, up: &str, run: Option<&Run>, here: &str, selection: &str) -> String {
+pub(crate) fn bar(shared: &Shared, up: &str, run: Option<&Run>, here: &str, selection: &str) -> String {
     // Below the views of a run, the timeline has pages of its own.
     let views = if here == "timeline" { "../../" } else { "" };
     let mut bar =
@@ -317,7 +396,9 @@ fn bar(shared: &Shared, up: &str, run: Option<&Run>, here: &str, selection: &str
         let _ = write!(bar, "<span class=\"name\">{}</span>", escaped(&run.source.name));
         match run.sort {
             Sort::Traces => {
-                for (question, text) in VIEWS {
+                let only = run.overview.as_deref().and_then(|overview| overview.view.as_deref());
+                let fits = |question: &str| only.is_none_or(|only| only == question || question == "check");
+                for (question, text) in VIEWS.into_iter().filter(|(question, _)| fits(question)) {
                     let known = shared.asker.questions().iter().any(|known| known.name == question);
                     let missing = lacks.iter().find(|(name, _)| name == question);
                     let href = format!("{views}{question}{selection}");
@@ -336,22 +417,22 @@ fn bar(shared: &Shared, up: &str, run: Option<&Run>, here: &str, selection: &str
             Sort::CompileLogs => link(&mut bar, "compile", "Compile", here == "compile"),
             Sort::Benchmarks => link(&mut bar, "bench", "Benchmarks", here == "bench"),
         }
-        if run.sort == Sort::Traces {
+        if run.sort == Sort::Traces && is_comparable(run) {
             let other = format!("{up}compare?b={}", urlencoded(&run.id));
             link(&mut bar, &escaped(&other), "Compare", false);
         }
     } else {
-        link(&mut bar, "./", "Runs", here == "runs");
-        link(&mut bar, "compare", "Compare", here == "compare");
-        link(&mut bar, "benchmarks", "Benchmarks", here == "benchmarks");
-        link(&mut bar, "api/", "For programs", here == "api");
+        link(&mut bar, &format!("{up}./"), "Runs", here == "runs");
+        link(&mut bar, &format!("{up}compare"), "Compare", here == "compare");
+        link(&mut bar, &format!("{up}benchmarks"), "Benchmarks", here == "benchmarks");
+        link(&mut bar, &format!("{up}api/"), "For programs", here == "api");
     }
-    bar.push_str("</nav>");
+    bar.push_str(&theme::switch());
     bar
 }
 
 /// What stays the same from view to view: rank, step and device.
-fn selection(words: &BTreeMap<String, Vec<String>>) -> String {
+pub(crate) fn selection(words: &BTreeMap<String, Vec<String>>) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for name in SELECTED {
         if let Some(value) =
@@ -428,7 +509,7 @@ fn field(option: &Opt, words: &BTreeMap<String, Vec<String>>) -> String {
     )
 }
 
-fn query_of(words: &BTreeMap<String, Vec<String>>) -> String {
+pub(crate) fn query_of(words: &BTreeMap<String, Vec<String>>) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for (name, values) in words {
         for value in values.iter().filter(|value| !value.is_empty()) {
@@ -481,8 +562,7 @@ pub(crate) fn urlencoded(text: &str) -> String {
 
 /// Every question as a form whose answer opens beside it.
 async fn try_it(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) -> Response {
-    let mut body =
-        bar(&shared, "../", None, "api", "").replace("href=\"", "href=\"../").replace("../../", "../");
+    let mut body = bar(&shared, "../", None, "api", "");
     body.push_str(
         "<main class=\"column\"><h1>For programs</h1>\
          <p>Every question of the command line is an address; answers are JSON with integers in nanoseconds, or by \
@@ -519,9 +599,9 @@ async fn try_it(State(shared): State<Arc<Shared>>, RawQuery(query): RawQuery) ->
         body.push_str("<button>Ask</button></form></section>");
     }
     body.push_str("</main>");
-    html(served::page("gpuscope for programs", &body))
+    html(&served::page("gpuscope for programs", &body))
 }
 
-fn html(page: Vec<u8>) -> Response {
-    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], page).into_response()
+fn html(page: &[u8]) -> Response {
+    ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], theme::allowed(page)).into_response()
 }

@@ -1,15 +1,14 @@
 //! The server itself: what it is told, how it begins and how it ends.
 
-use std::io;
+use std::io::{self, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use axum::extract::{Path as Place, RawQuery, State};
-use axum::http::{Method, StatusCode, Uri};
+use axum::extract::State;
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
 use axum::response::{IntoResponse as _, Response};
-use axum::routing::get;
 use axum::{Router, middleware};
 use rmcp::ServiceExt as _;
 use rmcp::transport::streamable_http_server::session::never::NeverSessionManager;
@@ -24,11 +23,12 @@ use crate::answers::Answers;
 use crate::asker::{Asker, Problem, ProblemKind};
 use crate::connections::Connections;
 use crate::index::Index;
+use crate::jobs::Desk;
 use crate::mcp::Mcp;
 use crate::shared::Shared;
 use crate::store::Store;
 use crate::timelines::Timelines;
-use crate::{api, operations, pages, routes, token};
+use crate::{api, operations, pages, timeline_pages, token};
 
 /// No answer takes longer: who asks for more asks for progress.
 const LONGEST: Duration = Duration::from_mins(10);
@@ -52,6 +52,8 @@ pub struct Options {
     pub store: Option<PathBuf>,
     /// Bytes that kept answers may take on disk.
     pub room: u64,
+    /// Bytes of memory that timelines may take.
+    pub timelines: u64,
 }
 
 /// A server that listens, and does not answer yet.
@@ -69,30 +71,70 @@ impl std::fmt::Debug for Server {
     }
 }
 
-fn shared(options: &Options, asker: Arc<dyn Asker>, stop: watch::Receiver<bool>) -> io::Result<Arc<Shared>> {
+fn shared(
+    options: &Options,
+    asker: Arc<dyn Asker>,
+    stop: watch::Receiver<bool>,
+) -> Result<Arc<Shared>, Failed> {
     let store = open_store(options)?;
     let index = Arc::new(Index::new(&options.folder, Arc::clone(&asker), store)?);
     let token = options.token.clone().map_or_else(token, Ok)?;
+    let desk = Desk::new();
+    let timelines = Arc::new(Timelines::new(Arc::clone(&asker), desk.clone(), options.timelines));
     let access = Access { token, loopback: options.host.is_loopback(), hosts: options.names.clone() };
     Ok(Arc::new(Shared {
-        answers: Arc::new(Answers::new(Arc::clone(&asker), Arc::clone(&index))),
+        answers: Arc::new(Answers::new(Arc::clone(&asker), Arc::clone(&index), desk)),
         asker,
         index,
-        timelines: Timelines::default(),
+        timelines,
         access,
         writable: options.writable,
-        base: options.base.trim_end_matches('/').to_owned(),
+        base: base_of(&options.base),
         begun: Instant::now(),
         stop,
     }))
 }
 
-/// Beside the runs, where one may write; in memory otherwise.
-fn open_store(options: &Options) -> io::Result<Store> {
-    let file = options.store.clone().or_else(|| beside(&options.folder));
+/// With a slash before it and none after it, or nothing.
+fn base_of(told: &str) -> String {
+    let plain = told.trim_matches('/');
+    if plain.is_empty() { String::new() } else { format!("/{plain}") }
+}
+
+/// Why a server does not start.
+#[derive(Debug)]
+pub enum Failed {
+    /// The file that it was told to keep things in cannot be opened.
+    Store { file: PathBuf, why: String },
+    /// It cannot listen, or the folder cannot be looked at.
+    Io(io::Error),
+}
+
+impl From<io::Error> for Failed {
+    fn from(error: io::Error) -> Failed {
+        Failed::Io(error)
+    }
+}
+
+/// In the file that was named, or else beside the runs, where one may write, and in memory otherwise.
+fn open_store(options: &Options) -> Result<Store, Failed> {
     let room = i64::try_from(options.room).unwrap_or(i64::MAX);
-    let opened = Store::open(file.as_deref(), room);
-    opened.or_else(|_| Store::open(None, room)).map_err(|error| io::Error::other(error.to_string()))
+    if let Some(file) = &options.store {
+        let failed = |error: rusqlite::Error| Failed::Store { file: file.clone(), why: error.to_string() };
+        return Store::open(Some(file), room).map_err(failed);
+    }
+    let beside = beside(&options.folder);
+    match Store::open(beside.as_deref(), room) {
+        Ok(store) if beside.is_some() => Ok(store),
+        _ => {
+            let folder = options.folder.display();
+            let _ = writeln!(
+                io::stderr(),
+                "{folder}: cannot be written to: notes and answers are kept in memory until the end (--store FILE keeps them)"
+            );
+            Store::open(None, room).map_err(|error| Failed::Io(io::Error::other(error.to_string())))
+        }
+    }
 }
 
 fn beside(folder: &Path) -> Option<PathBuf> {
@@ -102,7 +144,7 @@ fn beside(folder: &Path) -> Option<PathBuf> {
 }
 
 impl Server {
-    pub fn bind(options: &Options, asker: Arc<dyn Asker>) -> io::Result<Server> {
+    pub fn bind(options: &Options, asker: Arc<dyn Asker>) -> Result<Server, Failed> {
         let listener = TcpListener::bind((options.host, options.port))?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
@@ -113,12 +155,17 @@ impl Server {
 
     /// What to open in a browser: it works for whoever has it.
     pub fn address(&self) -> String {
-        let Access { token, loopback, .. } = &self.shared.access;
+        let Access { token, loopback, hosts } = &self.shared.access;
         let base = &self.shared.base;
         if *loopback {
             format!("http://{}{base}/{token}/", self.address)
         } else {
-            format!("http://{}{base}/?token={token}", self.address)
+            // By its number a server that has names is not known.
+            let host = match hosts.first() {
+                Some(name) => format!("{name}:{}", self.address.port()),
+                None => self.address.to_string(),
+            };
+            format!("http://{host}{base}/?token={token}")
         }
     }
 
@@ -132,12 +179,12 @@ impl Server {
 
     /// Answers until it is stopped.
     pub fn serve(self) -> io::Result<()> {
-        let Server { listener, address, shared, stop, log } = self;
+        let Server { listener, shared, stop, log, .. } = self;
         shared.index.start()?;
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let router = router(&shared, address, log);
+        let router = router(&shared, log);
         let known = Arc::clone(&shared);
-        let is_known = move |request: &hyper::Request<_>| known.access.knows(request);
+        let is_known = move |request: &hyper::Request<_>| known.access.knows(request, &known.base);
         let served = runtime.block_on(async {
             let listener = tokio::net::TcpListener::from_std(listener)?;
             Connections::new(router, is_known, stop.subscribe()).serve(listener).await
@@ -150,7 +197,7 @@ impl Server {
 }
 
 /// Speaks with an agent over standard input and output until it leaves.
-pub fn speak(options: &Options, asker: Arc<dyn Asker>) -> io::Result<()> {
+pub fn speak(options: &Options, asker: Arc<dyn Asker>) -> Result<(), Failed> {
     let (_running, stop) = watch::channel(false);
     let shared = shared(options, asker, stop)?;
     shared.index.start()?;
@@ -163,12 +210,11 @@ pub fn speak(options: &Options, asker: Arc<dyn Asker>) -> io::Result<()> {
     shared.index.stop();
     // A read of standard input that never ends must not hold up the end.
     runtime.shutdown_background();
-    ended
+    Ok(ended?)
 }
 
-fn router(shared: &Arc<Shared>, address: SocketAddr, log: bool) -> Router {
+fn router(shared: &Arc<Shared>, log: bool) -> Router {
     let agents = {
-        let address = Some(format!("http://{address}{}/", shared.base));
         let shared = Arc::clone(shared);
         let config = StreamableHttpServerConfig::default()
             .with_legacy_session_mode(false)
@@ -177,7 +223,7 @@ fn router(shared: &Arc<Shared>, address: SocketAddr, log: bool) -> Router {
             // Hosts and origins are checked for everything alike, before this.
             .disable_allowed_hosts();
         StreamableHttpService::new(
-            move || Ok(Mcp { shared: Arc::clone(&shared), address: address.clone() }),
+            move || Ok(Mcp { shared: Arc::clone(&shared), address: None }),
             Arc::new(NeverSessionManager::default()),
             config,
         )
@@ -186,8 +232,7 @@ fn router(shared: &Arc<Shared>, address: SocketAddr, log: bool) -> Router {
         .merge(api::router())
         .merge(pages::router())
         .merge(operations::router())
-        .route("/runs/{run}/timeline/{rank}/", get(timeline))
-        .route("/runs/{run}/timeline/{rank}/{what}", get(timeline_part))
+        .merge(timeline_pages::router())
         .route_service("/mcp", agents)
         .fallback(nothing)
         .method_not_allowed_fallback(not_so);
@@ -204,49 +249,17 @@ fn router(shared: &Arc<Shared>, address: SocketAddr, log: bool) -> Router {
         .layer(middleware::from_fn_with_state(operations::Log(log), operations::log))
 }
 
-async fn not_so(method: Method, uri: Uri) -> Response {
+async fn not_so(method: Method, uri: Uri) -> Problem {
     let hint = "questions are asked by GET; notes and uploads are put";
-    let problem = Problem::new(ProblemKind::Refused, format!("{} takes no {method}", uri.path()), hint);
-    let mut response = problem.into_response();
-    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-    response
+    Problem::new(ProblemKind::NotAllowed, format!("{} takes no {method}", uri.path()), hint)
 }
 
-async fn nothing(uri: Uri) -> Problem {
+async fn nothing(State(shared): State<Arc<Shared>>, uri: Uri, headers: HeaderMap) -> Response {
     let hint = "the first page is /, the interface for programs is described at /api/";
-    Problem::new(ProblemKind::Missing, format!("there is no {}", uri.path()), hint)
-}
-
-async fn timeline(
-    shared: State<Arc<Shared>>,
-    Place((run, rank)): Place<(String, String)>,
-    query: RawQuery,
-) -> Result<Response, Problem> {
-    timeline_part(shared, Place((run, rank, String::new())), query).await
-}
-
-async fn timeline_part(
-    State(shared): State<Arc<Shared>>,
-    Place((id, rank, what)): Place<(String, String, String)>,
-    RawQuery(query): RawQuery,
-) -> Result<Response, Problem> {
-    let run = shared.run(&id)?;
-    let rank = match rank.as_str() {
-        "all" => None,
-        number => Some(number.parse::<u32>().map_err(|_| {
-            Problem::new(ProblemKind::Missing, format!("there is no rank {number}"), "a number, or all")
-        })?),
-    };
-    let (worker, source, part, asked) =
-        (Arc::clone(&shared), run.source.clone(), what.clone(), query.clone());
-    let work = tokio::task::spawn_blocking(move || {
-        let atlas = worker.timelines.of(&*worker.asker, &source, rank)?;
-        Ok(routes::answer(&atlas, &source.name, &part, asked.as_deref()))
-    });
-    let failed = |_| Problem::new(ProblemKind::Bug, "the timeline met a bug in gpuscope", "please report it");
-    let answered: Response = work.await.map_err(failed)??;
-    if !what.is_empty() {
-        return Ok(answered);
+    let problem = Problem::new(ProblemKind::Missing, format!("there is no {}", uri.path()), hint);
+    if !pages::is_for_people(&headers) {
+        return problem.into_response();
     }
-    Ok(pages::with_bar(answered, &shared, &run, rank, query.as_deref()).await)
+    let up = "../".repeat(uri.path().matches('/').count().saturating_sub(1));
+    pages::failed(&problem, &pages::bar(&shared, &up, None, "", ""))
 }

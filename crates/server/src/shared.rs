@@ -16,7 +16,7 @@ pub(crate) struct Shared {
     pub(crate) asker: Arc<dyn Asker>,
     pub(crate) index: Arc<Index>,
     pub(crate) answers: Arc<Answers>,
-    pub(crate) timelines: Timelines,
+    pub(crate) timelines: Arc<Timelines>,
     pub(crate) access: Access,
     /// Notes, tags and uploads are taken.
     pub(crate) writable: bool,
@@ -30,7 +30,10 @@ pub(crate) struct Shared {
 impl Shared {
     /// The newest run of a sort that can be asked about.
     pub(crate) fn newest(&self, sort: Sort) -> Option<Run> {
-        let is_usable = |run: &Run| !matches!(run.status, Status::Damaged(_) | Status::Landing);
+        let has_events = |run: &Run| run.overview.as_ref().is_none_or(|overview| overview.view.is_none());
+        let is_whole =
+            |run: &Run| !matches!(run.status, Status::Damaged(_) | Status::Unread(_) | Status::Landing);
+        let is_usable = |run: &Run| is_whole(run) && has_events(run);
         self.index.runs().into_iter().filter(|run| run.sort == sort).find(is_usable)
     }
 

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use gpuscope_server::{Options, Server};
+use gpuscope_server::{Failed, Options, Server};
 
 use super::view;
 use crate::Console;
@@ -24,11 +24,12 @@ pub(crate) fn run(wanted: &ServeArgs, console: &mut Console<'_>) -> Result<Exit,
         ..options(&wanted.folder, &wanted.kept)
     };
     ready(&wanted.folder)?;
-    let server = Server::bind(&options, door(&wanted.kept)).map_err(|error| {
-        Failure::usage(
+    let server = Server::bind(&options, door(&wanted.kept)).map_err(|failed| match failed {
+        Failed::Io(error) => Failure::usage(
             format!("{}:{}: {error}", wanted.host, wanted.port),
             "another port does it: --port 0 takes any that is free",
-        )
+        ),
+        Failed::Store { .. } => no_store(failed),
     })?;
     let address = server.address();
     writeln!(console.out, "{address}")?;
@@ -46,8 +47,21 @@ pub(crate) fn run(wanted: &ServeArgs, console: &mut Console<'_>) -> Result<Exit,
 
 pub(crate) fn mcp(wanted: &McpArgs) -> Result<Exit, Failure> {
     ready(&wanted.folder)?;
-    gpuscope_server::speak(&options(&wanted.folder, &wanted.kept), door(&wanted.kept))?;
+    gpuscope_server::speak(&options(&wanted.folder, &wanted.kept), door(&wanted.kept)).map_err(no_store)?;
     Ok(Exit::DONE)
+}
+
+/// What was asked to be kept is not lost silently.
+fn no_store(failed: Failed) -> Failure {
+    match failed {
+        Failed::Io(error) => Failure::Output(error),
+        Failed::Store { file, why } => Failure::Unreadable {
+            path: file.display().to_string(),
+            message: format!(
+                "cannot be opened to keep notes and answers in ({why}); name a file in a folder that may be written to: --store FILE"
+            ),
+        },
+    }
 }
 
 /// Programs that record write to the folder later: it may not be there yet.
@@ -72,9 +86,17 @@ fn options(folder: &Path, kept: &KeptArgs) -> Options {
         log: false,
         store: kept.store.clone(),
         room: kept.store_size,
+        timelines: memory(kept) / TIMELINES,
     }
 }
 
+/// This part of the memory is for timelines that are looked at, the rest for traces that stay open.
+const TIMELINES: u64 = 4;
+
+fn memory(kept: &KeptArgs) -> u64 {
+    kept.memory.unwrap_or_else(gpuscope_job::default_memory)
+}
+
 fn door(kept: &KeptArgs) -> Arc<Door> {
-    Arc::new(Door::new(kept.memory.unwrap_or_else(gpuscope_job::default_memory)))
+    Arc::new(Door::new(memory(kept) - memory(kept) / TIMELINES))
 }

@@ -42,6 +42,7 @@ impl Answer {
     }
 }
 
+const SETTLED: [&str; 3] = ["ready", "damaged", "unread"];
 const PATIENCE: Duration = Duration::from_mins(1);
 
 impl Serving {
@@ -54,15 +55,35 @@ impl Serving {
         let rest = line.trim().strip_prefix("http://").unwrap_or_else(|| panic!("{line}"));
         let (address, path) = rest.split_once('/').unwrap();
         let word = path.trim_matches('/').trim_start_matches("?token=").to_owned();
-        Serving { child, address: address.parse().unwrap(), word }
+        // A name that the server was told is none of this machine's.
+        let port = address.rsplit_once(':').unwrap().1.parse().unwrap();
+        let address = address.parse().unwrap_or_else(|_| SocketAddr::from(([127, 0, 0, 1], port)));
+        Serving { child, address, word }
     }
 
     /// With the folder looked through and every run read.
     fn settled(folder: &Folder, more: &[&str]) -> Serving {
         let serving = Serving::start(folder, more);
         serving.until(|runs| {
-            !runs.is_empty() && runs.iter().all(|run| run["status"] == "ready" || run["status"] == "damaged")
+            !runs.is_empty() && runs.iter().all(|run| SETTLED.iter().any(|settled| run["status"] == *settled))
         });
+        serving
+    }
+
+    /// Where everybody shows a token.
+    fn settled_with(folder: &Folder, more: &[&str], token: &str) -> Serving {
+        let serving = Serving::start(folder, more);
+        let begun = Instant::now();
+        let bearer = format!("Bearer {token}");
+        while serving.ask("/readyz", &[("Host", "localhost")]).status != 200
+            || serving
+                .ask("/api/v1/runs/train/info", &[("Host", "localhost"), ("Authorization", &bearer)])
+                .status
+                != 200
+        {
+            assert!(begun.elapsed() < PATIENCE, "it does not begin");
+            std::thread::sleep(Duration::from_millis(50));
+        }
         serving
     }
 
@@ -433,4 +454,164 @@ fn agents_ask_over_http_and_standard_input() {
     assert!(found["link"].as_str().unwrap().ends_with("/runs/train/analyze"), "{found}");
     let compared = call("compare", json!({"before": "other", "after": "train"}));
     assert!(compared.to_string().len() < 120_000, "{}", compared.to_string().len());
+}
+
+/// A run that takes a while to read.
+fn large() -> Folder {
+    let folder = Folder::new();
+    let event = r#"{"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":1,"args":{"stream":7,"device":0}}"#;
+    let events = vec![event; 150_000].join(",\n");
+    folder.write("large.json", format!("{{\"traceEvents\": [{events}]}}"));
+    folder
+}
+
+#[test]
+fn who_asks_again_after_leaving_gets_the_answer() {
+    let folder = large();
+    let serving = Serving::settled(&folder, &[]);
+    for question in ["analyze", "launches", "critical-path"] {
+        let path = format!("/api/v1/runs/large/{question}");
+        for wait in [1, 20] {
+            let mut leaving = TcpStream::connect(serving.address).unwrap();
+            write!(leaving, "GET {path} HTTP/1.1\r\nHost: {}\r\n\r\n", serving.address).unwrap();
+            std::thread::sleep(Duration::from_millis(wait));
+            drop(leaving);
+        }
+        let answer = serving.get(&path);
+        assert_eq!(answer.status, 200, "{question}: {answer:?}");
+    }
+}
+
+#[test]
+fn files_that_are_no_whole_run_say_so_in_their_row() {
+    let folder = Folder::new();
+    let whole = rank(0).to_json();
+    folder
+        .write("whole.json", &whole)
+        .write("cut.json", &whole[..whole.len() / 2])
+        .write("empty.json", "")
+        .write("broken.json.gz", "\x1f")
+        .write("snapshot.pickle", b"\x80\x04\x95\x01\x02\x03")
+        .write("notes.txt", "nothing of ours")
+        .write("config.json", "{\"learning_rate\": 0.1}");
+    let serving = Serving::settled(&folder, &[]);
+    let runs = serving.until(|_| true);
+    let of = |id: &str| runs.iter().find(|run| run["id"] == id).unwrap_or_else(|| panic!("{id}: {runs:?}"));
+    let said = |id: &str| of(id)["detail"].as_str().unwrap_or_default().to_owned();
+    assert_eq!(runs.len(), 5, "{runs:?}");
+    assert!(said("empty.json").contains("an empty file") && of("empty.json")["status"] == "unread");
+    assert!(said("broken.json.gz").contains("damaged from its beginning"), "{}", said("broken.json.gz"));
+    assert!(said("snapshot.pickle").contains("pickle") && said("snapshot.pickle").contains("not read yet"));
+    assert!(of("cut")["verdict"].as_str().unwrap().starts_with("Read in part: "), "{:?}", of("cut"));
+    assert_eq!((of("cut")["status"].clone(), &of("whole")["damage"]), (json!("ready"), &json!([])));
+    // The newest run is one that can be asked about.
+    assert_eq!(serving.get("/api/v1/runs/newest/info").status, 200);
+}
+
+#[test]
+fn below_the_base_everything_is_as_at_the_root() {
+    let folder = folder();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_gpuscope"));
+    child.args(["serve", ".", "--port", "0", "--no-open", "--base-path", "gpu"]).current_dir(folder.root());
+    let mut child = child.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let (address, path) = line.trim().strip_prefix("http://").unwrap().split_once('/').unwrap();
+    let serving = Serving { child, address: address.parse().unwrap(), word: String::new() };
+    assert!(path.starts_with("gpu/"), "{line}");
+    for path in [&format!("/{path}"), "/gpu/", "/gpu/api/v1/runs", "/api/v1/runs", "/gpu/healthz", "/"] {
+        assert_eq!(serving.get(path).status, 200, "{path}");
+    }
+    let bare = serving.get("/gpu");
+    assert_eq!((bare.status, bare.header("location")), (308, Some("/gpu/")));
+    assert_eq!(serving.get("/gpus/").status, 404);
+}
+
+#[test]
+fn a_store_that_cannot_be_opened_is_no_silent_loss() {
+    let folder = folder();
+    for command in ["serve", "mcp"] {
+        let run = folder.run(&[command, ".", "--store", "nowhere/x.db"]);
+        assert_eq!(run.exit, 3, "{run:?}");
+        assert!(run.err.contains("nowhere/x.db") && run.err.contains("--store FILE"), "{run:?}");
+    }
+}
+
+#[test]
+fn what_goes_wrong_is_told_alike() {
+    let folder = folder();
+    let serving = Serving::settled(&folder, &["--writable"]);
+    let send = |method: &str, path: &str, kind: &str, body: &str| {
+        let host = serving.address;
+        let head = format!("{method} {path} HTTP/1.1\r\nHost: {host}\r\nContent-Type: {kind}\r\n");
+        let length = body.len();
+        serving.send(format!("{head}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}").as_bytes())
+    };
+    let written = "/api/v1/runs/train/written";
+    let large = format!("{{\"note\": \"{}\"}}", "x".repeat(3 << 20));
+    for (status, answer) in [
+        (400, send("PUT", written, "application/json", "{{{")),
+        (413, send("PUT", written, "application/json", &large)),
+        (415, send("PUT", written, "text/plain", "{}")),
+        (405, send("DELETE", written, "application/json", "")),
+        (406, serving.ask("/api/v1/runs/train/kernels", &[("Accept", "image/png")])),
+        (403, serving.ask("/api/v1/runs", &[("Host", "evil.example")])),
+    ] {
+        assert_eq!(answer.status, status, "{answer:?}");
+        assert_eq!(answer.header("content-type"), Some("application/problem+json"), "{answer:?}");
+        assert_eq!(answer.json()["status"], status);
+        assert!(answer.json()["hint"].is_string(), "{answer:?}");
+        assert_eq!(answer.header("x-content-type-options"), Some("nosniff"), "{answer:?}");
+    }
+    for path in ["/nothing/there", "/runs/train/timeline/99/", "/runs/nobody/timeline/all/"] {
+        let page = serving.ask(path, &[("Accept", "text/html")]);
+        assert!((400..500).contains(&page.status), "{path}: {page:?}");
+        assert_eq!(page.header("content-type"), Some("text/html; charset=utf-8"), "{path}");
+    }
+    assert_eq!(serving.get("/nothing").header("content-type"), Some("application/problem+json"));
+    assert_eq!(send("PUT", "/api/v1/uploads/new.json", "application/json", &rank(0).to_json()).status, 201);
+    // As the system makes files for this user.
+    std::fs::write(folder.path("usual"), "").unwrap();
+    let mode = |name: &str| {
+        std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(folder.path(name)).unwrap().permissions())
+    };
+    assert_eq!(mode("uploads/new.json"), mode("usual"));
+}
+
+#[test]
+fn a_timeline_opens_at_the_step_that_is_asked_for() {
+    let folder = folder();
+    let serving = Serving::settled(&folder, &[]);
+    let to = |path: &str| serving.get(path).header("location").map(str::to_owned);
+    assert_eq!(to("/runs/train/timeline?rank=1&step=1").as_deref(), Some("timeline/1/?step=1"));
+    assert_eq!(to("/runs/train/timeline/all/?rank=1&step=1").as_deref(), Some("../1/?step=1"));
+    let page = serving.get("/runs/train/timeline/1/?step=9999");
+    assert_eq!(page.status, 200, "a step that is not there changes nothing");
+    let text = String::from_utf8(page.body).unwrap();
+    assert!(text.contains("name=\"step\" value=\"9999\"") && text.contains("analyze?rank=1&amp;step=9999"));
+}
+
+#[test]
+fn agents_get_links_to_where_they_asked() {
+    let folder = folder();
+    let token = "a-word-that-nobody-guesses";
+    let link = |more: &[&str], host: &str| {
+        let serving =
+            Serving::settled_with(&folder, &[&["--host", "0.0.0.0", "--token", token], more].concat(), token);
+        let body = json!({
+            "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "analyze", "arguments": {"run": "train"}},
+        });
+        let body = body.to_string();
+        let head = format!(
+            "POST /mcp HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\nContent-Type: application/json\r\n\
+             Accept: application/json, text/event-stream\r\n"
+        );
+        let length = body.len();
+        let answer = serving
+            .send(format!("{head}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}").as_bytes());
+        answer.json()["result"]["structuredContent"]["link"].as_str().unwrap_or_default().to_owned()
+    };
+    assert_eq!(link(&[], "gpu-7:6970"), "http://gpu-7:6970/runs/train/analyze");
+    let named = ["--name", "gpu.example.org"];
+    assert_eq!(link(&named, "127.0.0.1:1"), "http://gpu.example.org/runs/train/analyze");
 }

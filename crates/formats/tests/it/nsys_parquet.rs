@@ -23,7 +23,7 @@ fn to_folder(connection: &Connection, folder: &Path) {
     let names: Vec<String> = names.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
     for name in names {
         let mut statement = connection.prepare(&format!("SELECT * FROM {name}")).unwrap();
-        let columns: Vec<String> = statement.column_names().into_iter().map(str::to_owned).collect();
+        let columns: Vec<String> = statement.column_names().map(str::to_owned).collect();
         let mut rows = statement.query([]).unwrap();
         let mut cells: Vec<Vec<Value>> = vec![Vec::new(); columns.len()];
         while let Some(row) = rows.next().unwrap() {

@@ -103,6 +103,7 @@ fn responses(forms: &[&str]) -> Value {
         "401": problem("No token was shown"),
         "403": problem("Asked by another site"),
         "404": problem("There is no such run or question"),
+        "406": problem("The answer has none of the forms that are accepted"),
         "422": problem("The run cannot be read, or holds nothing for this question"),
         "503": problem("Busy: ask again in some seconds"),
     })

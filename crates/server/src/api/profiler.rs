@@ -35,7 +35,7 @@ pub(super) async fn ask(
         words.entry("series".to_owned()).or_insert_with(|| vec!["true".to_owned()]);
     }
     let options = options(&shared, &question, words);
-    let form = form(&headers).filter(|form| *form != Form::Page).unwrap_or(Form::Json);
+    let form = Some(form(&headers)?).filter(|form| *form != Form::Page).unwrap_or(Form::Json);
     answer(&shared.answers, Asked { runs: vec![run.source], question, options, form }, &headers).await
 }
 

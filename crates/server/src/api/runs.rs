@@ -1,11 +1,13 @@
 //! The runs of the folder: what they are, what is known of them, and what changes while one looks.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use axum::Json;
 use axum::body::Body;
+use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::sse::{Event, KeepAlive, Sse};
@@ -16,7 +18,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::json_of;
-use crate::asker::{Problem, ProblemKind};
+use crate::asker::{Overview, Problem, ProblemKind};
 use crate::index::{Run, Status};
 use crate::shared::Shared;
 use crate::store::Written;
@@ -26,7 +28,11 @@ const COURSE: usize = 20;
 
 pub(super) async fn list(State(shared): State<Arc<Shared>>) -> Response {
     let runs = shared.index.runs();
-    let described: Vec<Value> = runs.iter().map(|run| with_course(run, &runs, &shared)).collect();
+    let courses = Courses::of(&runs);
+    let written = shared.index.store.all_written();
+    let none = Written::default();
+    let row = |run: &Run| courses.added_to(told(run, written.get(&run.id).unwrap_or(&none)), run);
+    let described: Vec<Value> = runs.iter().map(row).collect();
     let folder = shared.index.root().display().to_string();
     json_of(&json!({"folder": folder, "is_writable": shared.writable, "runs": described}))
 }
@@ -36,32 +42,44 @@ pub(super) async fn one(
     Path(id): Path<String>,
 ) -> Result<Response, Problem> {
     let run = shared.run(&id)?;
-    let mut value = with_course(&run, &shared.index.runs(), &shared);
+    let runs = shared.index.runs();
+    let mut value = Courses::of(&runs).added_to(described(&run, &shared), &run);
     value["paths"] = json!(run.source.paths);
     value["overview"] = json!(run.overview);
     Ok(json_of(&value))
 }
 
-/// A run beside those of the same name that came before it.
-fn with_course(run: &Run, all: &[Run], shared: &Shared) -> Value {
-    let step = |run: &Run| run.overview.as_ref().and_then(|overview| overview.step_ns);
-    let before: Vec<&Run> = all
-        .iter()
-        .filter(|other| {
-            family(other) == family(run) && other.modified < run.modified && step(other).is_some()
-        })
-        .take(COURSE - 1)
-        .collect();
-    let course: Vec<Option<i64>> = before.iter().rev().map(|run| step(run)).chain([step(run)]).collect();
-    let change = match (before.first().and_then(|run| step(run)), step(run)) {
-        (Some(before), Some(now)) if before > 0 => Some((now as f64 / before as f64 - 1.0) * 100.0),
-        _ => None,
-    };
-    let mut value = described(run, shared);
-    value["course_step_ns"] = json!(course);
-    value["before"] = json!(before.first().map(|run| run.id.clone()));
-    value["change_pct"] = json!(change);
-    value
+/// Runs beside those of the same name that came before them.
+struct Courses<'r>(HashMap<&'r str, Vec<&'r Run>>);
+
+impl<'r> Courses<'r> {
+    /// Of runs with the newest first.
+    fn of(runs: &'r [Run]) -> Courses<'r> {
+        let mut families: HashMap<&str, Vec<&Run>> = HashMap::new();
+        for run in runs.iter().filter(|run| step(run).is_some()) {
+            families.entry(family(run)).or_default().push(run);
+        }
+        Courses(families)
+    }
+
+    fn added_to(&self, mut value: Value, run: &Run) -> Value {
+        let all = self.0.get(family(run)).map_or(&[][..], Vec::as_slice);
+        let first = all.partition_point(|other| other.modified >= run.modified);
+        let before = &all[first..all.len().min(first + COURSE - 1)];
+        let course: Vec<Option<i64>> = before.iter().rev().map(|run| step(run)).chain([step(run)]).collect();
+        let change = match (before.first().and_then(|run| step(run)), step(run)) {
+            (Some(before), Some(now)) if before > 0 => Some((now as f64 / before as f64 - 1.0) * 100.0),
+            _ => None,
+        };
+        value["course_step_ns"] = json!(course);
+        value["before"] = json!(before.first().map(|run| run.id.clone()));
+        value["change_pct"] = json!(change);
+        value
+    }
+}
+
+fn step(run: &Run) -> Option<i64> {
+    run.overview.as_ref().and_then(|overview| overview.step_ns)
 }
 
 /// Runs that are one thing measured again: the name without what counts or dates them.
@@ -71,12 +89,17 @@ fn family(run: &Run) -> &str {
 }
 
 pub(super) fn described(run: &Run, shared: &Shared) -> Value {
+    told(run, &shared.index.store.written(&run.id))
+}
+
+fn told(run: &Run, written: &Written) -> Value {
     let (status, detail, progress) = match &run.status {
         Status::Waiting => ("waiting", None, None),
         Status::Landing => ("landing", None, None),
         Status::Reading(watch) => ("reading", None, Some(watch.progress())),
         Status::Ready => ("ready", None, None),
         Status::Damaged(why) => ("damaged", Some(why.clone()), None),
+        Status::Unread(why) => ("unread", Some(why.clone()), None),
     };
     let sort = match run.sort {
         Sort::Traces => "traces",
@@ -84,7 +107,6 @@ pub(super) fn described(run: &Run, shared: &Shared) -> Value {
         Sort::Benchmarks => "benchmarks",
     };
     let modified = run.modified.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    let written = shared.index.store.written(&run.id);
     let overview = run.overview.as_deref();
     json!({
         "id": run.id,
@@ -99,8 +121,11 @@ pub(super) fn described(run: &Run, shared: &Shared) -> Value {
         "detail": detail,
         "read_bytes": progress.map(|(read, _)| read),
         "total_bytes": progress.map(|(_, total)| total),
-        "verdict": overview.map(|overview| &overview.verdict),
+        "view": overview.and_then(|overview| overview.view.as_ref()),
+        "damage": overview.map_or(&[][..], |overview| &overview.damage),
+        "verdict": overview.map(verdict),
         "gpus": overview.map(|overview| &overview.gpus),
+        "models": overview.map_or(&[][..], |overview| &overview.models),
         "ranks": overview.map(|overview| overview.ranks),
         "steps": overview.map(|overview| overview.steps),
         "events": overview.map(|overview| overview.events),
@@ -111,6 +136,14 @@ pub(super) fn described(run: &Run, shared: &Shared) -> Value {
         "tags": written.tags,
         "note": written.note,
     })
+}
+
+/// What is lost of a recording comes before what the rest of it says.
+fn verdict(overview: &Overview) -> String {
+    match overview.damage.first() {
+        Some(damage) => format!("Read in part: {}. {}", damage.trim_end_matches('.'), overview.verdict),
+        None => overview.verdict.clone(),
+    }
 }
 
 /// Says whenever the list changes; what has changed is for whoever listens to ask.
@@ -144,9 +177,10 @@ const LONGEST: usize = 10_000;
 pub(super) async fn write(
     State(shared): State<Arc<Shared>>,
     Path(id): Path<String>,
-    Json(writing): Json<Writing>,
+    writing: Result<Json<Writing>, JsonRejection>,
 ) -> Result<Response, Problem> {
     allowed(&shared)?;
+    let Json(writing) = writing.map_err(|rejection| misread(&rejection))?;
     let run = shared.run(&id)?;
     let clean = |tag: String| tag.replace(',', " ").trim().to_owned();
     let tags: Vec<String> = writing.tags.into_iter().map(clean).filter(|tag| !tag.is_empty()).collect();
@@ -163,10 +197,29 @@ pub(super) async fn write(
     Ok(json_of(&described(&run, &shared)))
 }
 
+fn misread(rejection: &JsonRejection) -> Problem {
+    let kind = match rejection.status() {
+        StatusCode::PAYLOAD_TOO_LARGE => ProblemKind::TooLarge,
+        StatusCode::UNSUPPORTED_MEDIA_TYPE => ProblemKind::WrongType,
+        _ => ProblemKind::Refused,
+    };
+    let hint = "send {\"tags\": [\"…\"], \"note\": \"…\"} as Content-Type: application/json";
+    Problem::new(kind, rejection.body_text(), hint)
+}
+
 fn allowed(shared: &Shared) -> Result<(), Problem> {
     let hint = "start the server with --writable for notes, tags and uploads";
     let refused = || Problem::new(ProblemKind::Forbidden, "this server only reads", hint);
     shared.writable.then_some(()).ok_or_else(refused)
+}
+
+/// To be read by whoever may read what the user writes otherwise: temporary files are the user's alone.
+fn aside_in(folder: &std::path::Path) -> std::io::Result<tempfile::NamedTempFile> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".upload-");
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.tempfile_in(folder)
 }
 
 /// Takes a trace into the folder: first aside, and in its place once it is whole. Whether it may come is asked before any of
@@ -196,7 +249,7 @@ pub(super) async fn upload(
         |_| Problem::new(ProblemKind::Bug, "the file could not be kept", "is there room in the folder?");
     std::fs::create_dir_all(&folder).map_err(lost)?;
     // Names that begin with a dot are not looked at.
-    let mut aside = tempfile::Builder::new().prefix(".upload-").tempfile_in(&folder).map_err(lost)?;
+    let mut aside = aside_in(&folder).map_err(lost)?;
     let mut left = LARGEST;
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
@@ -204,7 +257,7 @@ pub(super) async fn upload(
         let piece = piece.map_err(broken)?;
         left = left.checked_sub(piece.len() as u64).ok_or_else(|| {
             let hint = format!("at most {} GiB; a larger one is put into the folder itself", LARGEST >> 30);
-            Problem::new(ProblemKind::Refused, "the file is too large", hint)
+            Problem::new(ProblemKind::TooLarge, "the file is too large", hint)
         })?;
         std::io::Write::write_all(&mut aside, &piece).map_err(lost)?;
     }

@@ -35,8 +35,9 @@ impl DiffAnswer {
     fn waterfall(&self) -> Option<Figure> {
         if !self.step_parts.is_empty() {
             let sum = |of: fn(&PartRow) -> Ns| self.step_parts.iter().map(of).sum::<Ns>().as_f64();
-            let changes = self.step_parts.iter().map(|part| (part.part, part.delta_ns.as_f64())).collect();
-            return Some(falling((sum(|part| part.a_ns), sum(|part| part.b_ns)), changes, "the step time"));
+            let changes: Vec<_> =
+                self.step_parts.iter().map(|part| (part.part, part.delta_ns.as_f64())).collect();
+            return Some(falling((sum(|part| part.a_ns), sum(|part| part.b_ns)), &changes, "the step time"));
         }
         let (a, b) = (&self.summary.a, &self.summary.b);
         let (before, after) = (a.total_ns?.as_f64(), b.total_ns?.as_f64());
@@ -49,7 +50,7 @@ impl DiffAnswer {
         if rest.abs() >= 1.0 {
             changes.push(("ranks differ", rest));
         }
-        Some(falling((before, after), changes, "the time from the first to the last GPU event"))
+        Some(falling((before, after), &changes, "the time from the first to the last GPU event"))
     }
 
     /// On the GPU.
@@ -72,7 +73,7 @@ impl DiffAnswer {
 }
 
 /// Bars that lead from one time to another.
-fn falling((before, after): (f64, f64), changes: Vec<(&str, f64)>, what: &str) -> Figure {
+fn falling((before, after): (f64, f64), changes: &[(&str, f64)], what: &str) -> Figure {
     let names = std::iter::once("A").chain(changes.iter().map(|(name, _)| *name)).chain(["B"]);
     let mut bases = vec![0.0];
     bases.extend(changes.iter().scan(before, |at, (_, change)| Some(std::mem::replace(at, *at + change))));

@@ -37,12 +37,11 @@ use crate::memory::MemoryAnswer;
 use crate::model::graph::{Alone, Scenario};
 use crate::model::job::JobModel;
 
-pub(crate) use causes::BLOCKING_COPY;
-pub(crate) use communication::ID as EXPOSED_COMMUNICATION;
+pub(crate) use decode::ID as DECODE_HOST_BOUND;
 pub(crate) use first_step::ID as FIRST_STEP;
+pub(crate) use lead::ID as LEAD;
 pub(crate) use start_up::ID as START_UP;
 pub(crate) use stragglers::ID as STRAGGLER;
-pub(crate) use work::UNPINNED_COPIES;
 
 /// Findings worth less than this share of a step are not reported.
 const WORTH_PCT: f64 = 2.0;

@@ -8,7 +8,7 @@ use crate::inference::{InferenceStep, steps};
 use crate::model::graph::{Graph, Hold, NodeId, Scenario, What};
 use crate::model::job::RankModel;
 
-pub(super) const ID: &str = "decode_host_bound";
+pub(crate) const ID: &str = "decode_host_bound";
 
 /// Fewer kernels are not worth a graph.
 const FEWEST_KERNELS: u64 = 20;

@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 use super::{Evidence, Facts, Finding, rank_flag};
 use crate::model::graph::{Graph, Node, NodeId, Scenario, What, Why};
 
-pub(super) const ID: &str = "host_before_first_launch";
+pub(crate) const ID: &str = "host_before_first_launch";
 
 pub(super) fn host_comes_first(facts: &Facts<'_>) -> Vec<Finding> {
     // Where a step's beginning is a guess, so is what comes first in it: a server's step before it may still run.

@@ -100,6 +100,7 @@ function below(layout) {
   const beside = Object.keys(layout).filter((key) => /^xaxis/.test(key) && width(key) < 0.9);
   if (beside.length < 2) return layout;
   const share = 1 / beside.length;
+  /** @type {Record<string, any>} */
   const stacked = { ...layout, height: 260 * beside.length };
   beside.forEach((key, i) => {
     const top = 1 - i * share;

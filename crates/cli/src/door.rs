@@ -253,9 +253,9 @@ fn unread(file: &Path) -> Option<String> {
         return None;
     }
     Some(if named_compressed && !is_empty(file) {
-        "a compressed file that is damaged from its beginning on: record or copy it again".to_owned()
+        "a compressed file that is damaged from its first byte: record or copy it again".to_owned()
     } else {
-        "an empty file: whatever wrote it wrote nothing".to_owned()
+        "an empty file".to_owned()
     })
 }
 
@@ -333,7 +333,7 @@ fn measured(answer: &DossierAnswer) -> Vec<Measured> {
 }
 
 /// What was not recorded, by the questions that need it.
-fn lacking(answer: &DossierAnswer, has_counters: bool) -> Vec<(String, String)> {
+fn lacking(answer: &DossierAnswer, has_pages: bool) -> Vec<(String, String)> {
     const GPU: &str = "no GPU work was recorded: ProfilerActivity.CUDA, or nsys profile -t cuda";
     const MEMORY: &str =
         "no allocations were recorded: profile_memory=True, or nsys profile --cuda-memory-usage=true";
@@ -345,6 +345,15 @@ fn lacking(answer: &DossierAnswer, has_counters: bool) -> Vec<(String, String)> 
     let analyze = &answer.analyze;
     let has_gpu_work = answer.info.ranks.iter().any(|rank| rank.gpu_events > 0);
     let has_modules = answer.layers.ranks.iter().any(|rank| !rank.layers.is_empty());
+    // Sampled, or of kernels that a profiler replayed.
+    let counts = |category: &str| {
+        answer
+            .info
+            .ranks
+            .iter()
+            .any(|rank| rank.events_by_category.get(category).is_some_and(|count| *count > 0))
+    };
+    let has_counters = has_pages || counts("hardware_counters") || counts("cuda_profiler_range");
     let found = [
         (has_gpu_work, GPU, &["kernels", "idle", "critical-path", "launches", "hta"][..]),
         (!answer.memory.is_empty(), MEMORY, &["memory"]),

@@ -47,7 +47,7 @@ impl Console<'_> {
             Some(open) => open.sharing(options),
             None => Run::open(traces, options)?,
         };
-        run.files().try_for_each(|file| self.files.reads(file))?;
+        run.files().try_for_each(|file| self.files.reads(&file))?;
         if traces.iter().any(|trace| trace == "-") {
             self.files.reads_stdin()?;
         }

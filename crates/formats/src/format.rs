@@ -179,12 +179,28 @@ pub const FORMATS: &[Format] = &[
         ..Format::USUAL
     },
     Format {
-        title: "statistics or rows of Nsight Systems in another form than SQLite",
+        title: "an export or statistics of Nsight Systems in a form that is not read",
         recognise: nsys::is_other_export,
         endings: &[".qdstrm"],
         read: Read::Not(
             "export the report itself: nsys export --type sqlite --include-blobs=true report.nsys-rep; of `nsys stats`, \
              cuda_gpu_kern_sum is read",
+        ),
+        ..Format::USUAL
+    },
+    Format {
+        title: "an HDF5 file",
+        recognise: |head| head.starts_with(b"\x89HDF\r\n"),
+        read: Read::Not(
+            "if it is an export of Nsight Systems, export it anew: nsys export --type sqlite --include-blobs=true",
+        ),
+        ..Format::USUAL
+    },
+    Format {
+        title: "an Arrow file",
+        recognise: |head| head.starts_with(b"ARROW1"),
+        read: Read::Not(
+            "if it is an export of Nsight Systems, export it anew: nsys export --type sqlite --include-blobs=true",
         ),
         ..Format::USUAL
     },

@@ -49,12 +49,10 @@ pub(crate) fn is_folder(names: &[&str]) -> bool {
     tables.any(|table| is_activity(table) || table == "META_DATA_EXPORT")
 }
 
-/// What `nsys` writes and gpuscope does not read: other types of export, recordings that were not processed, and reports of
+/// What `nsys` alone writes and gpuscope does not read: JSON lines, recordings that were not processed, and reports of
 /// `nsys stats` about other things than kernels.
 pub(crate) fn is_other_export(head: &[u8]) -> bool {
-    const BEGINNINGS: [&[u8]; 8] = [
-        b"\x89HDF\r\n",
-        b"ARROW1",
+    const BEGINNINGS: [&[u8]; 6] = [
         b"QDSTRM",
         // JSON lines.
         b"{\"Type\":",

@@ -75,22 +75,17 @@ impl Folder {
         &self,
         table: &str,
         wanted: &[&str],
-        take: impl FnMut(usize, &[Column]) -> bool,
-    ) -> Result<()> {
-        survive(|| self.each_batch(table, wanted, take))
-    }
-
-    fn each_batch(
-        &self,
-        table: &str,
-        wanted: &[&str],
         mut take: impl FnMut(usize, &[Column]) -> bool,
     ) -> Result<()> {
-        let file = self.file(table)?;
+        let file = survive(|| self.file(table))?;
         for group in 0..file.num_row_groups() {
-            let group = file.get_row_group(group)?;
+            let group = survive(|| file.get_row_group(group))?;
             let mut columns: Vec<Option<Source>> =
-                wanted.iter().map(|name| Source::of(&*group, name)).collect::<Result<_>>()?;
+                survive(|| wanted.iter().map(|name| Source::of(&*group, name)).collect())?;
+            // How many rows there are is what the file says of itself: without a column nothing bounds it.
+            if columns.iter().all(Option::is_none) {
+                continue;
+            }
             let mut left = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
             while left > 0 {
                 let rows = left.min(ROWS_AT_A_TIME);
@@ -98,7 +93,7 @@ impl Folder {
                     Some(source) => source.next(rows),
                     None => Ok(Column::Null),
                 };
-                let batch: Vec<Column> = columns.iter_mut().map(read).collect::<Result<_>>()?;
+                let batch: Vec<Column> = survive(|| columns.iter_mut().map(read).collect())?;
                 if !take(rows, &batch) {
                     return Ok(());
                 }
@@ -109,7 +104,7 @@ impl Folder {
     }
 }
 
-/// The library panics on some files that are damaged in ways that no writer damages them.
+/// The library panics on some files that are damaged in ways that no writer damages them; its line on standard error stays.
 fn survive<T>(read: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(read))
         .unwrap_or_else(|_| Err(ParquetError::General("it is damaged".to_owned())))

@@ -29,6 +29,13 @@ impl Run {
     /// compares this one with itself; see [`Run::chart_against`].
     pub fn chart(&self, chart: &Chart, options: &ChartOptions) -> Result<Outcome<Vec<Figure>>, Error> {
         let top = options.top;
+        // What was measured is better than what shapes say, where it says enough.
+        if chart.source == Source::Ops && self.holds(Holds::Metrics) {
+            let measured = only(chart, self.pictured(&Counters)?);
+            if !measured.answer.is_empty() {
+                return Ok(measured);
+            }
+        }
         let outcome = match chart.source {
             Source::Bandwidth => self.pictured(&Bandwidth { series: true }),
             Source::Breakdown => self.pictured(&Breakdown::default()),
@@ -42,8 +49,6 @@ impl Run {
                 self.drawn(&Layers { depth: options.depth }, |answer| answer.figures_of_top(top))
             }
             Source::Memory => self.pictured(&Memory { series: true }),
-            // What was measured is better than what shapes say.
-            Source::Ops if self.holds(Holds::Metrics) => self.pictured(&Counters),
             Source::Ops => {
                 self.pictured(&Ops { by: By::Arguments, limits: options.limits.clone(), ..Ops::default() })
             }

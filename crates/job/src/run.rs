@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, OnceLock};
 
@@ -200,7 +200,7 @@ impl Run {
     }
 
     /// The files that are read, archives for what is in them: not to be written over.
-    pub fn files(&self) -> impl Iterator<Item = &Path> {
+    pub fn files(&self) -> impl Iterator<Item = PathBuf> {
         source::files(&self.sources)
     }
 

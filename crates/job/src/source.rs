@@ -80,9 +80,13 @@ impl Head {
     }
 }
 
-/// The files that the sources are, or the archives that hold them.
-pub(crate) fn files(sources: &[Source]) -> impl Iterator<Item = &Path> {
-    sources.iter().filter_map(Source::file)
+/// The files that the sources are, or the archives that hold them; of a folder that is one input, those in it.
+pub(crate) fn files(sources: &[Source]) -> impl Iterator<Item = PathBuf> {
+    sources.iter().filter_map(Source::file).flat_map(|path| {
+        let inside = path.is_dir().then(|| std::fs::read_dir(path).ok()).flatten();
+        let inside = inside.into_iter().flatten().filter_map(|file| Some(file.ok()?.path()));
+        std::iter::once(path.to_owned()).chain(inside)
+    })
 }
 
 /// Bytes that can be opened again and again, from several threads.

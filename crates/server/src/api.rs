@@ -261,8 +261,8 @@ fn form(headers: &HeaderMap) -> Result<Form, Problem> {
         FORMS.iter().find(|(kind, _)| fits(kind, accepted.kind) && !is_refused(kind)).map(|(_, form)| *form)
     });
     found.ok_or_else(|| {
-        let hint = format!("there are {}", FORMS.map(|(kind, _)| kind).join(", "));
-        Problem::new(ProblemKind::NotAcceptable, "this answer has no form that Accept names", hint)
+        let hint = format!("available: {}", FORMS.map(|(kind, _)| kind).join(", "));
+        Problem::new(ProblemKind::NotAcceptable, "none of the forms in Accept is available", hint)
     })
 }
 

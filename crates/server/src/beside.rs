@@ -162,7 +162,7 @@ fn waterfall(data: &Value) -> String {
         .filter_map(|row| Some((row["part"].as_str()?, row["a_ns"].as_f64()?, row["b_ns"].as_f64()?)))
         .collect();
     if parts.is_empty() {
-        return "<p class=\"soft\">Not both runs have marked steps: their step times cannot be taken apart.</p>".to_owned();
+        return "<p class=\"soft\">At least one of the runs has no marked steps, so step times cannot be broken down.</p>".to_owned();
     }
     let sum = |of: fn(&(&str, f64, f64)) -> f64| parts.iter().map(of).sum::<f64>();
     let (before, after) = (sum(|part| part.1), sum(|part| part.2));
@@ -278,6 +278,6 @@ mod tests {
             "{shown}"
         );
         assert!(shown.contains("margin-left:50.00%;width:16.67%"), "{shown}");
-        assert!(waterfall(&json!({})).contains("cannot be taken apart"));
+        assert!(waterfall(&json!({})).contains("cannot be broken down"));
     }
 }

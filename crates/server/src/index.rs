@@ -236,9 +236,11 @@ impl Index {
             let read = catch_unwind(AssertUnwindSafe(|| self.asker.overview(&source, &watch)));
             let read = read.unwrap_or_else(|_| Err(crate::jobs::bug()));
             let content = if read.is_ok() { hash_of(&source.paths).ok() } else { None };
-            if let (Some(hash), Ok(overview)) = (&content, &read) {
-                // The overview last: a run that has one is not read again.
+            if let Some(hash) = &content {
                 self.store.keep_hash(&source.version, hash);
+            }
+            // Last: a run that has one is not read again.
+            if let Ok(overview) = &read {
                 self.store.keep_overview(&source.version, overview);
             }
             let mut state = self.state.write().unwrap_or_else(PoisonError::into_inner);
@@ -313,11 +315,18 @@ fn version_of(found: &FoundRun) -> String {
     hex(&hash.finalize()[..12])
 }
 
-/// Of all bytes of all files, in their order.
+/// Of all bytes of all files, in their order; of a folder that is one input, of what is in it.
 fn hash_of(paths: &[String]) -> io::Result<String> {
     let mut hash = Sha256::new();
-    for path in paths {
-        io::copy(&mut fs::File::open(path)?, &mut Hashing(&mut hash))?;
+    for path in paths.iter().map(std::path::Path::new) {
+        let mut files = vec![path.to_owned()];
+        if path.is_dir() {
+            files = fs::read_dir(path)?.map(|entry| Ok(entry?.path())).collect::<io::Result<_>>()?;
+            files.sort();
+        }
+        for file in files {
+            io::copy(&mut fs::File::open(file)?, &mut Hashing(&mut hash))?;
+        }
     }
     Ok(hex(&hash.finalize()[..16]))
 }

@@ -170,6 +170,7 @@ async fn compare(
     if accepts_events(&headers) && shared.answers.known(&key).is_none() {
         return api::answer(&shared.answers, numbers, &headers).await;
     }
+    let _held = held(&shared, &numbers);
     let known = match tokio::time::timeout(AT_ONCE, shared.answers.ask(numbers.clone())).await {
         Ok(Ok(known)) => known,
         Ok(Err(problem)) => return Ok(failed(&problem, &top(&shared))),
@@ -270,6 +271,15 @@ fn working(shared: &Arc<Shared>, asked: Asked, bar: &str) -> Response {
     }
 }
 
+/// Waits beside whoever asks, so that work which takes longer than a page does at once goes on instead of beginning anew.
+fn held(shared: &Arc<Shared>, asked: &Asked) -> Option<Waiter<Bytes>> {
+    let key = answers::key_of(asked);
+    match shared.answers.known(&key) {
+        Some(_) => None,
+        None => shared.answers.begin(&key, asked.clone()).ok(),
+    }
+}
+
 /// The page waits in the place of whoever asked, until it follows by itself.
 pub(crate) fn followed<T: Clone + Send + Sync + 'static>(
     waiter: Waiter<T>,
@@ -312,6 +322,7 @@ async fn framed(
     headers: &HeaderMap,
     bar: impl FnOnce(&Shared) -> String,
 ) -> Result<Response, Problem> {
+    let _held = held(shared, &asked);
     let answered = api::answer(&shared.answers, asked.clone(), headers);
     let Ok(answered) = tokio::time::timeout(AT_ONCE, answered).await else {
         return Ok(working(shared, asked, &bar(shared)));

@@ -130,7 +130,10 @@ impl Chart {
             "throughput" => {
                 "it needs modules (with_stack=True) and the sizes of tensors (record_shapes=True)"
             }
-            "roofline" => "the sizes of tensors appear with record_shapes=True",
+            "roofline" => {
+                "the sizes of tensors appear with record_shapes=True; pages of Nsight Compute need its sections SpeedOfLight \
+                 and MemoryWorkloadAnalysis"
+            }
             "memory" | "memory_peak" => "allocations appear with profile_memory=True",
             "diff" | "diff_kernels" => "two runs that are alike do not differ",
             "memory_across_ranks" | "bandwidth" | "copies" => {

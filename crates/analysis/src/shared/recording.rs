@@ -14,7 +14,7 @@ pub(crate) enum Lacking {
     Stacks,
 }
 
-/// A phrase that goes on from "record" or stands alone: an option, a call.
+/// What to do, as a clause; for a warm-up the option alone.
 pub(crate) fn way_to_record(recorder: Recorder, lacking: Lacking) -> &'static str {
     use Lacking::{GpuWork, Launches, Shapes, Stacks, Steps, Synchronisation, WarmUp};
     match (recorder, lacking) {

@@ -390,11 +390,7 @@ fn a_first_step_unlike_the_others_is_set_apart() {
     assert_eq!(all["claim"]["gaps"], steady["claim"]["gaps"]);
     let gain = percent(&steady["gain_pct"]);
     percent_within(&all["gain_pct"], gain - 1.0..=gain + 1.0);
-    assert!(
-        verdict(with).ends_with("operator overhead on the host (first steps excluded)."),
-        "{}",
-        verdict(with)
-    );
+    assert!(verdict(with).ends_with("operator overhead on the host (after warm-up)."), "{}", verdict(with));
     let codes: Vec<&str> =
         answer["quality"].as_array().unwrap().iter().filter_map(|q| q["code"].as_str()).collect();
     assert!(codes.contains(&"steps_set_apart"), "{codes:?}");

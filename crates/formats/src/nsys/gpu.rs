@@ -129,7 +129,7 @@ fn copies(
     })
 }
 
-/// As CUPTI numbers kinds of memory.
+/// As exports number kinds of memory (`ENUM_CUDA_MEM_KIND`).
 fn memory_kind(kind: i64) -> Option<&'static str> {
     Some(match kind {
         0 => "Pageable",

@@ -264,7 +264,7 @@ fn annotations(database: &mut Database<'_>, processes: &mut Processes) -> Result
                 record.set_int(Arg::SequenceNumber, sequence);
             }
             // Which thread ran the forward pass is not said; that one did, is.
-            if operator.name.starts_with(b"autograd::engine::") {
+            if operator.is_backward() {
                 record.set_int(Arg::FwdThreadId, 1);
             }
             if let Some(sizes) = sizes {

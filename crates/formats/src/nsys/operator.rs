@@ -11,6 +11,18 @@ pub(super) struct Operator<'t> {
     pub(super) sizes: Option<&'t [u8]>,
 }
 
+impl Operator<'_> {
+    /// The engine's range around a node of autograd has no number; the node's own, such as `AddmmBackward0`, has that of the
+    /// operator which it undoes.
+    pub(super) fn is_backward(&self) -> bool {
+        let digits = self.name.iter().rev().take_while(|byte| byte.is_ascii_digit()).count();
+        let plain = &self.name[..self.name.len() - digits];
+        plain.ends_with(b"Backward")
+            || plain.starts_with(b"autograd::engine::")
+            || plain.starts_with(b"torch::autograd::")
+    }
+}
+
 /// None for a range that somebody named otherwise.
 pub(super) fn operator(text: &[u8]) -> Option<Operator<'_>> {
     let sequence = after(text, b", seq = ").and_then(|(at, rest)| Some((at, number(rest)?)));

@@ -15,7 +15,13 @@ pub(crate) fn read(path: &Path, reading: &Reading<'_>) -> Result<Parsed, ReadErr
     let exported_to = folder.path().join("report.sqlite");
     // NCCL's messages and communicators are blobs, which only newer releases export, and only if they are told to.
     let with_blobs = exported(path, &exported_to, &["--include-blobs=true"], reading);
-    let exported_at_all = with_blobs.or_else(|_| exported(path, &exported_to, &[], reading))?;
+    let exported_at_all = match with_blobs {
+        // Older releases do not know the option.
+        Err(ReadError::Damaged { why, .. }) if why.contains("include-blobs") || why.contains("option") => {
+            exported(path, &exported_to, &[], reading)
+        }
+        ended => ended,
+    }?;
     if exported_at_all.is_none() {
         return Err(ReadError::NotRead {
             title: "a report of Nsight Systems, which only nsys itself can read, and nsys is not installed here",

@@ -169,13 +169,13 @@ fn operators_of_pytorch_are_operators() {
     let traces = job()
         .with(&range("50, 200", "step"))
         .with(&range("90, 150", "aten::addmm, seq = 7, op_id = 9, sizes = [[4], [2, 3]]"))
-        .with(&range("160, 170", "autograd::engine::evaluate_function: AddmmBackward0, seq = 7, op_id = 12"))
+        .with(&range("160, 180", "autograd::engine::evaluate_function: AddmmBackward0, op_id = 12"))
+        .with(&range("165, 175", "AddmmBackward0, seq = 7, op_id = 13"))
         .read()
         .unwrap();
     let trace = &traces[0];
     let row = |name: &str| trace.rows().find(|row| trace.name(*row) == name).unwrap();
-    let (operator, backward) =
-        (row("aten::addmm"), row("autograd::engine::evaluate_function: AddmmBackward0"));
+    let (operator, backward) = (row("aten::addmm"), row("AddmmBackward0"));
     assert_eq!((trace.class(operator), trace.class(row("step"))), (Class::Operator, Class::Annotation));
     let text = |arg| trace.args.text(operator, arg).map(|text| trace.strings.get(text));
     assert_eq!(text(Arg::InputDims), Some("[[4], [2, 3]]"));

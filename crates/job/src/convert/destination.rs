@@ -65,7 +65,7 @@ impl Destination<'_> {
             Destination::File(path) => vec![Place::file(path.clone())],
             Destination::Stream(_) => vec![Place { path: None, shown: "standard output".to_owned() }],
         };
-        run.files().try_for_each(|input| files.reads(input))?;
+        run.files().try_for_each(|input| files.reads(&input))?;
         for path in places.iter().filter_map(|place| place.path.as_deref()) {
             files.writes("-o", path)?;
         }

@@ -54,6 +54,23 @@ pub(crate) fn of(questions: &[Question], base: &str) -> Value {
         "/api/v1/compare".to_owned(),
         json!({"get": operation("What changed from one run to another", "compare", &sides)}),
     );
+    let of = |name: &str, about: &str| json!({"name": name, "in": "query", "required": false, "schema": {"type": "string", "minLength": 1}, "description": about});
+    let benchmarks = vec![
+        of("run", "One of them; without any, which there are"),
+        of("a", "To compare: the one before"),
+        of("b", "To compare: the one after"),
+    ];
+    paths.insert("/api/v1/bench".to_owned(), plain("The benchmarks of the folder", "bench", benchmarks));
+    paths.insert(
+        "/api/v1/history".to_owned(),
+        plain("How the numbers of all benchmarks went, and where they changed for good", "history", vec![]),
+    );
+    paths.insert("/api/v1/gate".to_owned(), plain("Whether the newest runs got worse", "gate", vec![]));
+    paths.insert(
+        "/api/v1/runs/{run}/written".to_owned(),
+        json!({"put": written(&run_parameter("path", "Its id, or `newest`"))}),
+    );
+    paths.insert("/api/v1/uploads/{name}".to_owned(), json!({"put": upload()}));
     json!({
         "openapi": "3.1.0",
         "info": {
@@ -78,6 +95,43 @@ pub(crate) fn of(questions: &[Question], base: &str) -> Value {
     })
 }
 
+/// Tags and a note, where the server may write.
+fn written(run: &Value) -> Value {
+    let mut answers = responses(&["application/json"]);
+    answers["413"] = problem("It is too long");
+    answers["415"] = problem("It is no JSON");
+    let tags = json!({"type": "array", "items": {"type": "string"}});
+    let schema = json!({"type": "object", "properties": {"tags": tags, "note": {"type": "string"}}});
+    json!({
+        "summary": "What people say of a run, where `serve --writable` allows it", "operationId": "written",
+        "parameters": [run],
+        "requestBody": {"required": true, "content": {"application/json": {"schema": schema}}},
+        "responses": answers,
+    })
+}
+
+fn upload() -> Value {
+    let mut answers = responses(&["application/json"]);
+    let made = answers["200"].take();
+    answers["201"] = made;
+    if let Some(answers) = answers.as_object_mut() {
+        answers.remove("200");
+    }
+    answers["413"] = problem("The file is too large");
+    let name = json!({"name": "name", "in": "path", "required": true, "schema": {"type": "string", "minLength": 1}, "description": "The name of the file: letters, digits, - _ . and the ending of a trace"});
+    json!({
+        "summary": "A trace for the folder, where `serve --writable` allows it; no file is replaced", "operationId": "upload",
+        "parameters": [name],
+        "requestBody": {"required": true, "content": {"application/octet-stream": {"schema": {}}}},
+        "responses": answers,
+    })
+}
+
+fn problem(about: &str) -> Value {
+    let schema = json!({"$ref": "#/components/schemas/Problem"});
+    json!({"description": about, "content": {"application/problem+json": {"schema": schema}}})
+}
+
 fn run_parameter(place: &str, about: &str) -> Value {
     json!({"name": "run", "in": place, "required": place == "path", "schema": {"type": "string", "minLength": 1}, "description": about})
 }
@@ -93,10 +147,6 @@ fn responses(forms: &[&str]) -> Value {
         ((*form).to_owned(), json!({"schema": schema}))
     };
     let content: Map<String, Value> = forms.iter().map(form).collect();
-    let problem = |about: &str| {
-        let schema = json!({"$ref": "#/components/schemas/Problem"});
-        json!({"description": about, "content": {"application/problem+json": {"schema": schema}}})
-    };
     json!({
         "200": {"description": "The answer", "content": content},
         "400": problem("The question cannot be put like this"),

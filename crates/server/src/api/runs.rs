@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use axum::Json;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -250,6 +250,14 @@ pub(super) async fn upload(
     std::fs::create_dir_all(&folder).map_err(lost)?;
     // Names that begin with a dot are not looked at.
     let mut aside = aside_in(&folder).map_err(lost)?;
+    // A slow disk keeps nobody else waiting.
+    let (write, mut written) = tokio::sync::mpsc::channel::<Bytes>(4);
+    let writing = tokio::task::spawn_blocking(move || {
+        while let Some(piece) = written.blocking_recv() {
+            std::io::Write::write_all(&mut aside, &piece)?;
+        }
+        Ok::<_, std::io::Error>(aside)
+    });
     let mut left = LARGEST;
     let mut pieces = body.into_data_stream();
     while let Some(piece) = pieces.next().await {
@@ -259,8 +267,12 @@ pub(super) async fn upload(
             let hint = format!("at most {} GiB; a larger one is put into the folder itself", LARGEST >> 30);
             Problem::new(ProblemKind::TooLarge, "the file is too large", hint)
         })?;
-        std::io::Write::write_all(&mut aside, &piece).map_err(lost)?;
+        if write.send(piece).await.is_err() {
+            break;
+        }
     }
+    drop(write);
+    let aside = writing.await.map_err(std::io::Error::other).and_then(|aside| aside).map_err(lost)?;
     match aside.persist_noclobber(folder.join(&name)) {
         Ok(_) => Ok((StatusCode::CREATED, json_of(&json!({"ok": true}))).into_response()),
         Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {

@@ -81,7 +81,7 @@ fn decode_steps_that_wait_for_launches_are_found_with_what_a_token_takes() {
     assert!(found.gain_pct.is_some_and(|pct| (75.0..95.0).contains(&pct)), "{:?}", found.gain_pct);
     let verdict = &answer.verdict;
     assert!(verdict.starts_with("A token takes 1.00 ms, the GPU busy 10 % of it; up to"), "{verdict}");
-    assert!(verdict.ends_with(": launch-bound decoding."), "{verdict}");
+    assert!(verdict.ends_with(" in launch-bound decoding."), "{verdict}");
 }
 
 #[test]

@@ -55,7 +55,7 @@ fn ends(answer: &AnalyzeAnswer, recorder: Recorder) -> Vec<String> {
             let step = &answer.step;
             let lost = step.exposed_comm_pct.max(step.exposed_memcpy_pct).max(step.idle_pct);
             return vec![match lost {
-                _ if lost >= MUCH_PCT && is_unrecorded(answer) => {
+                _ if lost >= MUCH_PCT && step.idle_pct >= lost && is_unrecorded(answer) => {
                     format!("; {}.", way_to_record(recorder, Lacking::Stacks))
                 }
                 _ if lost >= MUCH_PCT => "; no single cause of that was found.".to_owned(),
@@ -67,18 +67,18 @@ fn ends(answer: &AnalyzeAnswer, recorder: Recorder) -> Vec<String> {
     let saved = format!("; up to {pct:.0} % ({}) of {step} can be saved", text::time(ns));
     let [first, rest @ ..] = worth.as_slice() else { return vec![format!("{saved}.")] };
     let by = match rest {
-        [] => format!(": {}", in_brief(first)),
-        [second] => format!(": {} and {}", in_brief(first), in_brief(second)),
-        [second, ..] => format!(", above all {} and {}", in_brief(first), in_brief(second)),
+        [] => format!(" in {}", in_brief(first)),
+        [second] => format!(" in {} and {}", in_brief(first), in_brief(second)),
+        [second, ..] => format!(", above all in {} and {}", in_brief(first), in_brief(second)),
     };
-    let above_all = if rest.is_empty() { ":" } else { ", above all" };
+    let above_all = if rest.is_empty() { " in" } else { ", above all in" };
     let mut ends = vec![
         format!("{saved}{by}."),
         format!("{saved}{above_all} {}.", in_brief(first)),
         format!("{saved}."),
     ];
     if answer.findings.iter().any(|finding| finding.id == findings::FIRST_STEP) {
-        ends.insert(0, format!("{saved}{by} (first steps excluded)."));
+        ends.insert(0, format!("{saved}{by} (after warm-up)."));
     }
     ends
 }
@@ -163,8 +163,8 @@ fn mostly_whole_graphs(answer: &AnalyzeAnswer) -> Option<String> {
     let pct: f64 = graphs.map(|kernel| kernel.pct).sum();
     (pct >= MOSTLY_PCT).then(|| {
         format!(
-            "{pct:.0} % of GPU time are CUDA graphs recorded as a whole; nsys profile --cuda-graph-trace=node shows what is \
-             in them."
+            "{pct:.0} % of GPU time is in CUDA graphs recorded as a whole; nsys profile --cuda-graph-trace=node shows what \
+             they run."
         )
     })
 }
@@ -223,7 +223,7 @@ const BRIEF: &[(&str, &str)] = &[
     ("fp32_convolutions", "fp32 convolutions"),
     ("fp32_products", "fp32 matrix products"),
     ("host_allocator", "allocator calls"),
-    ("host_before_first_launch", "host work before the first launch"),
+    ("host_before_first_launch", "work before the first launch"),
     ("host_blocking_copy", "blocking copies"),
     ("host_garbage_collection", "garbage collection"),
     ("host_item", "single values read back"),
@@ -269,10 +269,10 @@ mod tests {
     }
 
     #[test]
-    fn two_findings_fit_a_headline_whatever_they_are() {
+    fn one_finding_fits_a_headline_whatever_it_is() {
         let longest = BRIEF.iter().map(|(_, brief)| words(brief)).max().unwrap();
         let brief = words(
-            "GPUs idle 66 % of the time; up to 31 % (49.6 ms) of the recording can be saved, above all",
+            "GPUs idle 66 % of the time; up to 31 % (49.6 ms) of the recording can be saved, above all in",
         );
         assert!(brief + longest <= MOST_WORDS, "{brief} + {longest}");
     }

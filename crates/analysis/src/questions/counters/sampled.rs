@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use gpuscope_trace::{Class, Id, Ns, Row, StrId, View};
+use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -21,16 +22,20 @@ pub struct SampledRow {
 pub(crate) fn sampled(view: View<'_>) -> BTreeMap<(String, StrId), Vec<(Ns, f64)>> {
     let trace = view.trace;
     let wanted = |row: &Row| trace.class(*row) == Class::Counter && view.selection.has(*row);
-    let mut found: BTreeMap<(String, StrId), Vec<(Ns, f64)>> = BTreeMap::new();
+    let mut by_track: FxHashMap<(Id, StrId), Vec<(Ns, f64)>> = FxHashMap::default();
     for reading in trace.readings.iter().filter(|reading| wanted(&reading.row)) {
-        let Some(time) = trace.start(reading.row) else { continue };
-        let source = match trace.track(reading.row).key.pid {
-            Id::Text(text) => trace.strings.get(text).to_owned(),
-            Id::Int(number) => format!("process {number}"),
-            Id::Absent => String::new(),
-        };
-        found.entry((source, reading.name)).or_default().push((time, reading.value));
+        if let Some(time) = trace.start(reading.row) {
+            let key = (trace.track(reading.row).key.pid, reading.name);
+            by_track.entry(key).or_default().push((time, reading.value));
+        }
     }
+    let source = |id: Id| match id {
+        Id::Text(text) => trace.strings.get(text).to_owned(),
+        Id::Int(number) => format!("process {number}"),
+        Id::Absent => String::new(),
+    };
+    let mut found: BTreeMap<(String, StrId), Vec<(Ns, f64)>> =
+        by_track.into_iter().map(|((id, name), points)| ((source(id), name), points)).collect();
     for points in found.values_mut() {
         points.sort_by_key(|(time, _)| *time);
     }

@@ -384,11 +384,27 @@ const MOST_NAMED: usize = 8;
 /// The command to paste: options, and files in the place of runs.
 fn in_shell(words: &[String], runs: &[&OpenRun]) -> String {
     let options = words.iter().take_while(|word| *word != "--").map(|word| quoted(word));
-    let named = runs.iter().flat_map(|run| run.files().iter().take(MOST_NAMED).map(|file| quoted(file)));
-    let more = runs.iter().any(|run| run.files().len() > MOST_NAMED).then(|| "…".to_owned());
-    let words: Vec<String> =
-        std::iter::once("gpuscope".to_owned()).chain(options).chain(named).chain(more).collect();
+    // Of two runs each is one word.
+    let most = if runs.len() > 1 { 1 } else { MOST_NAMED };
+    let named = runs.iter().flat_map(|run| match run.files() {
+        files if files.len() <= most => files.iter().map(|file| quoted(file)).collect(),
+        files => vec![quoted(&pattern(files))],
+    });
+    let words: Vec<String> = std::iter::once("gpuscope".to_owned()).chain(options).chain(named).collect();
     words.join(" ")
+}
+
+/// `traces/rank-*.json` for files whose names have the same beginning and end.
+fn pattern(files: &[String]) -> String {
+    let [first, rest @ ..] = files else { return String::new() };
+    let same = |a: &str, b: &str| a.chars().zip(b.chars()).take_while(|(a, b)| a == b).count();
+    let begin = rest.iter().map(|file| same(first, file)).min().unwrap_or(0);
+    let back = |text: &str| text.chars().rev().collect::<String>();
+    let end = rest.iter().map(|file| same(&back(first), &back(file))).min().unwrap_or(0);
+    let length = files.iter().map(|file| file.chars().count()).min().unwrap_or(0);
+    let end = end.min(length.saturating_sub(begin));
+    let tail: String = first.chars().skip(first.chars().count() - end).collect();
+    format!("{}*{tail}", first.chars().take(begin).collect::<String>())
 }
 
 /// Row by row, with what the columns are.
@@ -422,4 +438,18 @@ fn problem(refusal: Refusal) -> Problem {
         _ => ProblemKind::Unreadable,
     };
     Problem { kind, messages: refusal.messages, hint }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::pattern;
+
+    #[test]
+    fn files_of_a_run_are_one_word() {
+        let files =
+            |names: &[&str]| pattern(&names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+        assert_eq!(files(&["a/rank-0.json", "a/rank-1.json"]), "a/rank-*.json");
+        assert_eq!(files(&["a/rank-1.json", "a/rank-11.json"]), "a/rank-1*.json");
+        assert_eq!(files(&["a/x.json", "b/y.gz"]), "*");
+    }
 }

@@ -14,8 +14,8 @@ from gpuscope._flags import Selection
 
 #: Selected by keyword arguments that all methods share; Python says the unit.
 _SELECTION = {"from", "to", "step_marker", *Selection.__annotations__}
-#: Picked from an answer that has them all.
-_ANSWER = {"table"}
+#: Picked from an answer that has them all; another word for `by="args"`.
+_ANSWER = {"table", "unique_args"}
 #: Asked in other ways: a chart of a run, the logs of a compiler, two runs.
 _OTHERWISE = {"plot": "plot", "compile": "compile_log", "diff": "diff"}
 
